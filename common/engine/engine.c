@@ -28,8 +28,6 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
     return many ? plan->connections : threads;
 }
 
-/* ---- for the engines ---- */
-
 int engine_fail(struct connection *connection, const char *doing, int result)
 {
     problem_of_kind(&connection->shared->problem, problem_kind_of(-result), "the %s could not %s the %s: %s",
@@ -68,8 +66,7 @@ int engine_reclaim(struct connection *connection)
     return result < 0 ? engine_fail(connection, "reclaim the memory that it sent to", result) : result;
 }
 
-/* Only a driver ends the work, and only between two messages. Its follower answers with its own
- * half-close. */
+/* Only a driver ends the work, between two messages. Its follower answers with its half-close. */
 int engine_on_no_data(struct connection *connection, ssize_t size)
 {
     bool follows = connection->follows;
@@ -115,9 +112,8 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     return result;
 }
 
-/* A plain descriptor returns all bytes that have arrived, up to a chunk. A record layer returns one
- * record. So if more may be in flight, the engine reads again, up to a chunk. While a run finishes,
- * the descriptor says what is left. */
+/* A plain descriptor returns all bytes that have arrived, up to a chunk; a record layer returns one
+ * record, so more may be in flight. While a run finishes, the descriptor says what is left. */
 static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;

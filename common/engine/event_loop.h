@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop of one thread: the same code for all engines. Each connection is a task. The loop
- * decides which task may send, which timer is due, and which task has finished the phase. The
+/* The event loop of one thread: the same code for all engines. Each connection is a task. The
  * engine reports the result of each event; the loop decides what the task does next. */
 #pragma once
 
@@ -61,9 +60,8 @@ struct event_loop {
     struct acceptor acceptor;
 };
 
-/* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop.
- * Behind it is a watch of `watch_size` bytes for each connection. Both sizes are those of structs
- * with pointers. NULL if memory is exhausted. */
+/* Allocates `state_size` zeroed bytes that begin with the event loop, and behind them `watch_size`
+ * bytes for each connection: sizes of structs with pointers. NULL if memory is exhausted. */
 void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_size);
 
 /* close() of an engine whose state owns nothing else. */
@@ -117,7 +115,7 @@ void task_writable(struct task *task);
 /* As engine_reclaim(), and ends a wait for lent memory. */
 int task_reclaim(struct task *task);
 
-/* Handles the result of strategy_push(): notes what the connection awaits, or that it has failed.
+/* Notes what the connection awaits after strategy_push() with this result, or that it has failed.
  * Returns true if the next message may follow. */
 bool task_pushed(struct task *task, int result);
 
@@ -129,8 +127,7 @@ void task_half_close(struct task *task);
 
 /* ---- descriptors of connections that reconnect ---- */
 
-/* Opens a socket for the connection, which the engine connects. 0, or a negative errno value with
- * the problem of the thread. */
+/* Opens a socket, which the engine connects. 0, or a negative errno value with the problem. */
 int dial_open(struct dial *dial, struct connection *connection);
 
 /* Reports the error `result` of connect(2) as the problem of the thread. Returns `result`. */

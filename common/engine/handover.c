@@ -2,7 +2,6 @@
 #include "engine/engine.h"
 
 #include "base/clock.h"
-#include "connection/strategy.h"
 
 void handover_open(struct handover *handover, struct connection *connection)
 {

@@ -1,11 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A libuv loop for each thread, any number of connections.
- *
- * The engine writes first and watches for UV_WRITABLE only after EAGAIN, until the queue is empty.
- * So neither a server that replies to each request nor a full stream needs epoll_ctl(2).
- *
- * The engine watches the descriptor (uv_poll_t). If the strategy writes through a libuv stream, the
- * engine watches that stream instead. Only watch_for() and the libuv callbacks differ. */
+/* A libuv loop for each thread, any number of connections. The engine writes first and watches for
+ * UV_WRITABLE only after EAGAIN, until the queue is empty. So neither a server that replies to each
+ * request nor a full stream needs epoll_ctl(2). It watches the descriptor (uv_poll_t), or the libuv
+ * stream through which the strategy writes: watch_for() and the callbacks differ. */
 #include "engine/event_loop.h"
 
 #include "engine/stream.h"
@@ -42,46 +39,7 @@ static struct watch *watch_of_handle(void *handle)
     return (struct watch *)((char *)handle - offsetof(struct watch, handle));
 }
 
-static struct poller *poller_of(const struct task *task)
-{
-    return (struct poller *)task->loop;
-}
-
 /* ---- watched events ---- */
-
-static void on_event(uv_poll_t *poll, int status, int events);
-
-static void watch_for(struct watch *watch, int events)
-{
-    if (events == watch->events)
-        return;
-    watch->events = events;
-    watch->task.loop->changed = true;
-    if (stream_is_used_by(watch->task.connection))
-        stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for POLLOUT */
-    else if (events)
-        uv_poll_start(&watch->poll, events, on_event);
-    else
-        uv_poll_stop(&watch->poll);
-}
-
-/* epoll(7) always reports EPOLLERR. libuv 1.44 treats it as a dead descriptor and stops watching,
- * unless EPOLLERR comes alone and UV_PRIORITIZED is wanted. So the engine wants UV_PRIORITIZED if
- * the strategy uses the error queue; no peer sends urgent data. Only an EPOLLERR together with
- * other events then costs two epoll_ctl(2). */
-static void rearm(struct task *task)
-{
-    const struct connection *connection = task->connection;
-    /* epoll(7) always reports EPOLLHUP of a closed connection: only lent memory keeps its watch. */
-    bool uses_error_queue = connection->strategy && connection->strategy->zerocopy &&
-                            (connection->state != STATE_CLOSED || engine_has_lent(connection));
-    if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
-        watch_for(watch_of(task), (task_should_receive(task) ? UV_READABLE : 0) |
-                                      (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
-                                      (uses_error_queue ? UV_PRIORITIZED : 0));
-}
-
-/* ---- one connection ---- */
 
 /* UV_PRIORITIZED, or an error: lent memory has come back, or the socket has an error, which the
  * next call returns. If memory came back and no other event came, there is nothing to receive. */
@@ -92,7 +50,7 @@ static void on_event(uv_poll_t *poll, int status, int events)
     struct connection *connection = task->connection;
     bool handshaking = connection->state == STATE_HANDSHAKING;
 
-    poller_of(task)->events++;
+    ((struct poller *)task->loop)->events++;
     if (status < 0) /* libuv has stopped watching */
         watch->events = 0;
     if (status < 0 || events & UV_PRIORITIZED) {
@@ -109,6 +67,35 @@ static void on_event(uv_poll_t *poll, int status, int events)
         task_received(task, engine_receive_ready(connection));
     else
         task_continue(task, 0);
+}
+
+static void watch_for(struct watch *watch, int events)
+{
+    if (events == watch->events)
+        return;
+    watch->events = events;
+    watch->task.loop->changed = true;
+    if (stream_is_used_by(watch->task.connection))
+        stream_read(&watch->stream, events & UV_READABLE); /* libuv watches for POLLOUT */
+    else if (events)
+        uv_poll_start(&watch->poll, events, on_event);
+    else
+        uv_poll_stop(&watch->poll);
+}
+
+/* epoll(7) always reports EPOLLERR. libuv 1.44 treats it as a dead descriptor and stops watching,
+ * unless it comes alone and UV_PRIORITIZED is wanted: so it is, if the strategy uses the error
+ * queue. No peer sends urgent data. EPOLLERR with other events then costs two epoll_ctl(2). */
+static void rearm(struct task *task)
+{
+    const struct connection *connection = task->connection;
+    /* epoll(7) always reports EPOLLHUP of a closed connection: only lent memory keeps its watch. */
+    bool uses_error_queue = connection->strategy && connection->strategy->zerocopy &&
+                            (connection->state != STATE_CLOSED || engine_has_lent(connection));
+    if (connection->state >= STATE_GREETING && connection->state < STATE_FAILED)
+        watch_for(watch_of(task), (task_should_receive(task) ? UV_READABLE : 0) |
+                                      (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
+                                      (uses_error_queue ? UV_PRIORITIZED : 0));
 }
 
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
@@ -133,7 +120,7 @@ static int watch_descriptor(struct task *task)
 {
     struct connection *connection = task->connection;
     struct watch *watch = watch_of(task);
-    uv_loop_t *loop = &poller_of(task)->uv_loop;
+    uv_loop_t *loop = &((struct poller *)task->loop)->uv_loop;
     bool streams = connection->strategy && connection->strategy->needs & CAPABLE_LIBUV;
     int result = streams ? stream_open(&watch->stream, loop, connection, &stream_events)
                          : uv_poll_init(loop, &watch->poll, connection->calls.fd);

@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* An io_uring for each thread, any number of connections.
- *
- * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
- * completion. The strategies of io_uring make their requests themselves, and the engine those of
- * its readings. For all others the ring polls the descriptor, and the engine makes nonblocking
- * calls. */
+/* An io_uring for each thread, any number of connections. The connections queue their requests; one
+ * io_uring_enter(2) submits them and waits for the next completion. The strategies of io_uring make
+ * their requests themselves, and the engine those of its readings. For all others the ring polls
+ * the descriptor, and the engine makes nonblocking calls. */
 #include "engine/ring_events.h"
 
 #include "base/cleanup.h"
-#include "transport/transport.h"
 
 static struct ring_setup setup_of(const struct end_plan *own)
 {
@@ -54,14 +51,13 @@ static int request(struct watch *watch, enum ring_kind kind)
     return result;
 }
 
-/* A relay receives while it has room, another reading of io_uring while there are buffers:
- * ring_wait() calls again. If a multishot receive may miss the end of the stream, a second request
- * polls for it. */
+/* A relay receives while it has room, other readings of io_uring while there are buffers. If a
+ * multishot receive may miss the end of the stream, a second request polls for it. */
 static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->task.connection;
     const struct role *role = connection->role;
-    struct ring_engine *engine = ring_engine_of(watch);
+    struct ring_engine *engine = (struct ring_engine *)watch->task.loop;
     int result = 0;
 
     if (!reads_by_ring(connection))

@@ -123,9 +123,8 @@ static void merge(struct ring_engine *engine, struct ring_event *event)
     }
 }
 
-/* After data, the connection continues only when all completions of this wake-up are handled. So a
- * proxy relays all chunks of a wake-up in one group. The acceptor has the slots after those of the
- * connections, and only watches them. */
+/* After data, the connection continues when all completions of this wake-up are handled: a proxy
+ * relays them in one group. The slots after those of the connections are the acceptor's. */
 static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
 {
     size_t connections = engine->loop.job->count;

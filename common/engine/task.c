@@ -158,8 +158,7 @@ static inline void close_if_done(struct task *task)
         close_descriptor(task);
 }
 
-/* Completes a silent request, if the received bytes prove that the peer has received all of it: see
- * request_describe(). */
+/* Completes a silent request, if what was received proves its delivery: see request_describe(). */
 static void on_reply(struct task *task)
 {
     struct connection *connection = task->connection;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* An io_uring of one data thread: requests, completions, rings of provided buffers.
- *
- * Only ring.c uses liburing. A build without it has absent_liburing.c instead, so that strategies
- * and readings still compile. A request is only queued; the next ring_enter() submits all queued
- * requests. Only the open functions allocate memory. */
+/* An io_uring of one data thread: requests, completions, rings of provided buffers. A request is
+ * only queued; the next ring_enter() submits all. Only the open functions allocate memory. Only
+ * ring.c uses liburing; strategies and readings compile without it: engine/absent_liburing.c. */
 #pragma once
 
 #include "base/calls.h"
@@ -23,17 +21,15 @@ struct io_uring_buf_ring;
 enum send_option {
     SEND_LINK = 1,     /* the next request starts after this one completes: IOSQE_IO_LINK */
     SEND_SILENT = 2,   /* success posts no completion: IOSQE_CQE_SKIP_SUCCESS, Linux 5.17 */
-    SEND_ZEROCOPY = 4, /* Linux 6.0, several vectors 6.1; after the second completion the memory
-                          may be reused */
+    SEND_ZEROCOPY = 4, /* the second completion frees the memory; Linux 6.0, several vectors 6.1 */
     SEND_PROVIDED = 8, /* sends the next provided buffer (Linux 6.10) */
     SEND_BUNDLE = 16,  /* with SEND_PROVIDED: sends all provided buffers */
     SEND_RESTART = 32, /* removes the provided buffers first */
 };
 
 struct send_request {
-    const struct msghdr *message; /* must stay valid with its vectors until the completion. NULL:
-                                     `data` is sent */
-    const void *data;             /* `size` bytes, which must stay valid as long */
+    const struct msghdr *message; /* valid with its vectors until the completion; or NULL: `data` */
+    const void *data;             /* `size` bytes, valid until the completion */
     size_t size;
     int flags;        /* of send(2) */
     unsigned options; /* enum send_option */
@@ -48,8 +44,7 @@ struct send_request {
 /* Options of a multishot receive (Linux 6.0). */
 enum receive_option {
     RECEIVE_BUNDLE = 1,  /* a completion may fill several buffers (Linux 6.10) */
-    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header precedes the bytes in each buffer. This is also
-                            the token of completions with a header */
+    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header before the bytes in each buffer; is the token */
 };
 
 #define RECEIVE_HEADER 16u /* bytes: struct io_uring_recvmsg_out */
