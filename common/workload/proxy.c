@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Three ends: the source sends, the proxy forwards, the sink receives. Source and sink are the
  * client and the server of a stream. `direction` decides which is which; with `both`, each is both.
- *
  * For each connection of the plan, a proxy has two twins: one to the client, one to the server.
  * Bytes that arrive on one twin stay in their receive buffers; the other twin sends them from
  * there. Each chunk is a fragment. All waiting chunks, at most `window`, are one group. */
@@ -11,8 +10,7 @@
 #include <sys/param.h>
 
 /* The chunks that arrived on a connection. A chunk waits here, then in the queue of the twin; then
- * its buffer is released. A ring delivers as long as it has buffers, so the number of chunks on one
- * connection has no bound. */
+ * its buffer is released. A ring delivers as long as it has buffers: their number has no bound. */
 struct relay {
     uint64_t arrived, appended, released; /* counters of chunks */
     uint32_t first, last;                 /* list of spans of waiting chunks: struct kept */
@@ -78,8 +76,7 @@ static size_t relay_wants(const struct connection *connection)
     return connection->shared->pool.size;
 }
 
-/* Returns true if there is room for a window. With less, a multishot receive would end after a few
- * chunks. */
+/* There is room for a window: with less, a multishot receive would end after a few chunks. */
 static bool relay_has_room(const struct connection *connection)
 {
     const struct relay *relay = connection->role_state;
@@ -87,8 +84,7 @@ static bool relay_has_room(const struct connection *connection)
            relay->arrived - relay->released + connection->window <= chunks_max(connection->plan);
 }
 
-/* The received chunk extends the last span if its buffer follows in memory, up to
- * SPAN_BYTES_MAX. */
+/* A chunk extends the last span if its buffer follows in memory, up to SPAN_BYTES_MAX. */
 static int relay_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct relay *relay = connection->role_state;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Request and reply over persistent connections. These are the roles for a protocol with heads; the
- * roles without heads are in exchange.c. */
+/* Request and reply over persistent connections, in a protocol with heads; exchange.c has none. */
 #include "base/digest.h"
 #include "connection/protocol.h"
 #include "workload/roles.h"
@@ -44,20 +43,10 @@ static struct span *append_piece(struct connection *connection,
     return last;
 }
 
-/* Returns the offset of the next request in the content. */
-static uint64_t next_offset(struct connection *connection, uint64_t bytes)
-{
-    struct framing *framing = connection->framing;
-    uint64_t at = framing->next + bytes > framing->share ? 0 : framing->next;
-    if (connection->plan->protocol->has_keys)
-        return framing->next++ % PROTOCOL_KEYS(bytes) * bytes;
-    framing->next = at + bytes;
-    return framing->first + at;
-}
-
 static void fill_requests(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
+    struct framing *framing = connection->framing;
     const struct plan *plan = connection->plan;
     uint64_t room = connection_room(connection);
     struct span *last = NULL;
@@ -65,9 +54,13 @@ static void fill_requests(struct connection *connection)
     for (; room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
          room--) {
         const struct operation *operation = operations_at(&plan->operations, requester->begun);
-        uint64_t offset = next_offset(connection, operation->bytes);
-        struct call *call = framing_take(connection->framing, operation->kind, operation->bytes, offset);
-
+        uint64_t at = framing->next + operation->bytes > framing->share ? 0 : framing->next;
+        uint64_t offset = framing->first + at; /* in the content */
+        if (plan->protocol->has_keys)
+            offset = framing->next++ % PROTOCOL_KEYS(operation->bytes) * operation->bytes;
+        else
+            framing->next = at + operation->bytes;
+        struct call *call = framing_take(framing, operation->kind, operation->bytes, offset);
         requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
         last = append_piece(connection, plan->protocol->write_request, call, call->kind->stores,
                             plan->protocol->request_end);
@@ -96,9 +89,9 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 
 /* ---- receiving ---- */
 
-/* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
- * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
- * set are not stored, so any size is allowed. */
+/* Whether op= allows this request: the source has memory for the largest reply of op= only.
+ * framing->size is 0 if the content has no addresses. Values that foreign clients set are not
+ * stored, so any size is allowed. */
 static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
@@ -135,8 +128,7 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     return head;
 }
 
-/* Reads the head of the next piece, as read_reply(): also the text after the payload of a
- * request. */
+/* Reads the head of the next piece, as read_reply(), or the text after the payload of a request. */
 static int parse(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct protocol *protocol = connection->plan->protocol;
@@ -181,27 +173,15 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
     return (ssize_t)taken;
 }
 
-/* Verifies payload, as the plan says. A server for foreign clients stores it, if the content has
- * addresses. Clients that write and read the same bytes at the same time race, as on a disk: each
- * byte is the old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
-static int take_payload(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const struct plan *plan = connection->plan;
-    const struct piece *piece = &connection->framing->piece;
-    uint64_t offset = piece->offset + piece->payload - connection->framing->left;
-    size_t agree = plan->verify ? pattern_compare(data, size, offset) : size;
-    if (agree != size)
-        return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
-                              piece->call->kind->name);
-    if (size && connection->shared->content && !plan->protocol->has_keys)
-        memcpy(connection->shared->source.memory.bytes + offset, data, size);
-    return 0;
-}
-
-/* Handles all bytes. Adds the number of requests or replies that they complete to `whole`. */
+/* Handles all bytes. Adds the number of requests or replies that they complete to `whole`. Verifies
+ * payload, as the plan says. A server for foreign clients stores it, if the content has addresses.
+ * Clients that write and read the same bytes at the same time race, as on a disk: each byte is the
+ * old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
 static int take(struct connection *connection, const uint8_t *data, size_t size, uint64_t *whole)
 {
+    const struct plan *plan = connection->plan;
     struct framing *framing = connection->framing;
+    const struct piece *piece = &framing->piece;
     const uint8_t *end = data + size;
 
     while (data < end) {
@@ -214,25 +194,29 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
             data += taken;
             if (framing->held)
                 break;
-            framing->left = framing->piece.payload;
+            framing->left = piece->payload;
         }
         size_t part = MIN(framing->left, (size_t)(end - data));
-        if (take_payload(connection, data, part) < 0)
-            return -EBADMSG;
+        uint64_t offset = piece->offset + piece->payload - framing->left;
+        size_t agree = plan->verify ? pattern_compare(data, part, offset) : part;
+        if (agree != part)
+            return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s",
+                                  offset + agree, piece->call->kind->name);
+        if (part && connection->shared->content && !plan->protocol->has_keys)
+            memcpy(connection->shared->source.memory.bytes + offset, data, part);
         framing->left -= part;
         data += part;
-        if (framing->left || !framing->piece.is_last)
+        if (framing->left || !piece->is_last)
             continue;
         ++*whole;
         if (connection->drives) {
-            requester_note_reply(connection->shared, connection->role_state,
-                                 (uint32_t)framing->piece.call->cookie);
-            framing_release(framing, framing->piece.call);
+            requester_note_reply(connection->shared, connection->role_state, (uint32_t)piece->call->cookie);
+            framing_release(framing, piece->call);
         } else {
             framing->received++;
         }
     }
-    connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
+    connection->arrivals.partial = framing->held || framing->left || !piece->is_last;
     return 0;
 }
 
@@ -277,9 +261,8 @@ static void fill_replies(struct connection *connection)
         last->marks |= FRAGMENT_ENDS_GROUP;
 }
 
-/* A foreign client may send any number of requests at once. So the server accepts the rest of the
- * payload, and no more heads of HEAD_MIN than the ring has room for. One byte may complete a held
- * head. */
+/* A foreign client may send any number of requests at once: the server accepts the rest of the
+ * payload, and no more heads than the ring has room for. One byte may complete a held head. */
 static size_t server_wants(const struct connection *connection)
 {
     const struct framing *framing = connection->framing;
