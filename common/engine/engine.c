@@ -14,7 +14,6 @@ int engine_check(unsigned needs, struct problem *problem)
 {
     for (size_t i = 0; i < engine_axis.count; i++) {
         const struct engine *engine = (const struct engine *)engine_axis.variants[i];
-
         if (needs & engine->gives && engine->check && engine->check(NULL, problem) < 0)
             return -1;
     }
@@ -104,7 +103,6 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     int result = 0;
     for (uint64_t i = 0; i < chunks && result == 0 && (wanted = connection->role->wants(connection)); i++) {
         uint64_t before = connection->arrivals.bytes;
-
         result = engine_receive(connection, wanted);
         if (connection->arrivals.bytes - before < wanted)
             break;

@@ -24,7 +24,6 @@ void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_si
     for (size_t i = 0; i < job->count; i++) {
         struct connection *connection = &job->connections[i], *twin = connection->twin;
         struct task *task = event_loop_task(loop, i);
-
         *task = (struct task){.loop = loop, .connection = connection, .next_fd = -1};
         if (twin)
             task->twin = event_loop_task(loop, (size_t)(twin - job->connections));
@@ -112,7 +111,6 @@ static void run_ready(struct event_loop *loop)
     TAILQ_CONCAT(&batch, &loop->ready, others);
     while (loop->result == 0 && (task = TAILQ_FIRST(&batch))) {
         struct connection *connection = task->connection;
-
         TAILQ_REMOVE(&batch, task, others);
         task->ready = false;
         if (!engine_has_pending(connection))
@@ -150,7 +148,6 @@ int engine_run(struct engine_job *job)
     loop->timers.count = 0;
     for (size_t i = 0; i < job->count; i++) {
         struct task *task = event_loop_task(loop, i);
-
         task->over = task->ready = task->has_timer = false;
     }
     for (size_t i = 0; i < job->count && loop->result == 0; i++) {
@@ -170,7 +167,6 @@ static int half_close_all(struct event_loop *loop, bool drives)
 {
     for (size_t i = 0; i < loop->job->count && loop->result == 0; i++) {
         struct task *task = event_loop_task(loop, i);
-
         if (task->connection->drives != drives)
             continue;
         task->over = false;
@@ -197,7 +193,6 @@ void event_loop_wake(struct event_loop *loop)
         loop->result = -ECANCELED;
     for (size_t i = 0; !event_loop_is_finishing(loop) && i < loop->job->count && loop->result == 0; i++) {
         struct task *task = event_loop_task(loop, i);
-
         if (!task->over && queue_is_idle(&task->connection->queue))
             task_send_due(task);
     }

@@ -215,7 +215,6 @@ static int poll_open(struct engine_job *job)
     struct task *highest = event_loop_task(&poller->loop, 0);
     for (size_t i = 0; i < job->count && result == 0 && !job->connections->reconnects; i++) {
         struct task *task = event_loop_task(&poller->loop, i);
-
         result = watch_descriptor(task);
         if (task->connection->calls.fd > highest->connection->calls.fd)
             highest = task;
@@ -234,7 +233,6 @@ static int poll_open(struct engine_job *job)
         result = event_loop_open_acceptor(&poller->loop);
     for (size_t i = 0; i < poller->loop.acceptor.count && result == 0; i++) {
         uv_poll_t *accepting = &poller->accepting[i];
-
         result = uv_poll_init(&poller->uv_loop, accepting, poller->loop.acceptor.fds[i]);
         accepting->data = poller;
         if (result == 0)

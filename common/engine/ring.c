@@ -32,7 +32,6 @@ static int submit(struct connection *connection, const struct send_request *requ
         return result;
     for (uint32_t i = 0; i < request->provide; i++) {
         struct fragment fragment = queue_next(&connection->queue, &cursor);
-
         ring_buffers_add(outgoing, fragment.data, fragment.size, (uint16_t)i, 1);
     }
     if (request->provide)

@@ -20,7 +20,6 @@ static int received(struct watch *watch, struct completion *completion)
     recv_buffers_align(buffers, completion);
     if (completion->result <= 0) {
         ssize_t size = security_receive_control_record(connection, completion->result, &byte);
-
         return closing ? 0 : engine_on_data(connection, &byte, size);
     }
     calls_note_moved(&connection->calls, (uint64_t)completion->result);
@@ -40,7 +39,6 @@ static void sent(struct watch *watch, const struct completion *completion)
 
     if (completion->is_notification) {
         uint32_t number = loans_number(connection->loans, completion->token, REQUEST_TOKEN_MAX);
-
         connection_returned(connection, number, number, completion->copied);
     } else {
         if (completion->result > 0)

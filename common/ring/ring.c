@@ -340,7 +340,6 @@ static void on_release(void *owner, uint32_t number, uint32_t count)
     const struct pool *pool = buffers->pool;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = recv_buffers_place(buffers, buffers->added++);
-
         buffers->order[place] = (uint16_t)(number + i);
         buffers->places[number + i] = (uint16_t)place;
     }

@@ -42,7 +42,6 @@ static void relay_fill(struct connection *connection)
         const struct kept kept = pool->kept[relay->first];
         uint32_t count = kept.count < left ? kept.count : (uint32_t)left;
         uint32_t size = count < kept.count ? count * chunk : kept.size;
-
         left -= count;
         *queue_append(&connection->queue) =
             (struct span){.data = pool_buffer(pool, relay->first),

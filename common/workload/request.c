@@ -34,7 +34,6 @@ static struct span *append_piece(struct connection *connection,
         const uint8_t *content = source->patterned
                                      ? source->memory.bytes + call->offset % source->period
                                      : source_take(source, &connection->source_position, call->bytes);
-
         last = append(connection, content, call->bytes);
     }
     if (has_payload && end)
@@ -81,7 +80,6 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
         const struct operation *operation = operations_at(operations, requester->begun + i);
         struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
-
         bytes += protocol->write_request(head, &call) + (call.kind->stores ? call.bytes + end : 0);
     }
     return bytes;
@@ -187,7 +185,6 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
     while (data < end) {
         if (!framing->left) {
             ssize_t taken = take_head(connection, data, (size_t)(end - data));
-
             framing->quits = taken == -ESHUTDOWN;
             if (taken < 0)
                 return framing->quits ? 0 : (int)taken;
@@ -253,7 +250,6 @@ static void fill_replies(struct connection *connection)
         responder_spin(connection->shared, count);
     for (; count; count--) {
         const struct call *call = &framing->calls[framing->answered++ & framing->mask];
-
         last =
             append_piece(connection, protocol->write_reply, call, call->kind->fetches, protocol->reply_end);
     }

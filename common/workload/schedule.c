@@ -73,7 +73,6 @@ uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline
     if (expected > COUNTED_ONE_BY_ONE) {
         double radius = sqrt(2 * draw_exponential(&rest.random));
         double normal = radius * cos(6.283185307179586 * draw_uniform(&rest.random));
-
         return 1 + (uint64_t)llround(expected + sqrt(expected) * normal);
     }
     for (; rest.due_ns < deadline_ns; count++)
