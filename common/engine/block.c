@@ -93,6 +93,7 @@ static bool send_due(struct task *task)
         return true;
     while (role->fill(connection), !queue_is_idle(&connection->queue)) {
         int result = strategy_push(connection);
+
         if (UNLIKELY(result < 0))
             return task_pushed(task, result);
     }
@@ -146,6 +147,7 @@ static void wait_in_call(struct event_loop *loop)
     struct task *first = event_loop_task(loop, 0);
     if (event_loop_is_finishing(loop)) {
         struct task *open = first->over ? first->twin : first;
+
         task_continue(open, engine_receive_ready(open->connection));
     } else if (first->twin && TAILQ_EMPTY(&loop->ready)) {
         wait_for_pair(first->connection->follows ? first : first->twin);

@@ -164,11 +164,9 @@ static inline int engine_receive(struct connection *connection, size_t wanted)
 }
 
 /* The descriptor is readable: receives what the role wants, the end of the stream, or unexpected
- * bytes. Returns as engine_on_data(). */
-int engine_receive_ready(struct connection *connection);
-
-/* For a relay: receives what is available, up to `chunks` times what the role wants. Returns as
+ * bytes. For a relay: what is available, up to `chunks` times what the role wants. Both return as
  * engine_on_data(). */
+int engine_receive_ready(struct connection *connection);
 int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 
 /* True if memory is lent that the kernel returns by the error queue of the descriptor. */

@@ -67,7 +67,6 @@ static bool assign(void *owner, const uint8_t *hello, int fd)
 int event_loop_open_acceptor(struct event_loop *loop)
 {
     struct engine_job *job = loop->job;
-    struct thread_shared *shared = job->shared;
     struct acceptor *acceptor = &loop->acceptor;
 
     if (!job->dial || job->dial->listener < 0)
@@ -83,7 +82,7 @@ int event_loop_open_acceptor(struct event_loop *loop)
                                                .hello_size = HELLO_SIZE,
                                                .late_max = job->count + LATE_MORE,
                                                .loop = &acceptor->uv_loop,
-                                               .counts = &shared->waits,
+                                               .counts = &job->shared->waits,
                                                .rejected = &job->dial->strangers,
                                                .on_hello = assign,
                                                .owner = loop};

@@ -61,10 +61,9 @@ struct event_loop {
 };
 
 /* Allocates `state_size` zeroed bytes that begin with the event loop, and behind them `watch_size`
- * bytes for each connection: sizes of structs with pointers. NULL if memory is exhausted. */
+ * bytes for each connection: sizes of structs with pointers. NULL if memory is exhausted. Close is
+ * the close() of an engine whose state owns nothing else. */
 void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_size);
-
-/* close() of an engine whose state owns nothing else. */
 void event_loop_close(struct engine_job *job);
 
 /* Opens the acceptor if the job has a listener. 0 or a negative errno value. */
@@ -99,10 +98,9 @@ void task_accepted(struct task *task, int fd);
 /* No request on the closed descriptor is outstanding any more: see unwatch(). */
 void task_released(struct task *task);
 
-/* Bytes arrived, with this result: the twin relays them. Continues as task_continue(). */
+/* Bytes arrived, with this result: the twin relays them. Continues as task_continue(): at once, or
+ * after the present batch of events. */
 void task_received(struct task *task, int result);
-
-/* As task_received(), but the task continues after the present batch of events. */
 void task_received_in_batch(struct task *task, int result);
 
 /* Returns true if bytes, or the end of the stream, are to be received. After the phase it is what

@@ -193,8 +193,7 @@ static void on_wake(uv_async_t *wake)
 
 static void poll_wake(struct engine_job *job)
 {
-    struct poller *poller = job->state;
-    uv_async_send(&poller->wake);
+    uv_async_send(&((struct poller *)job->state)->wake);
 }
 
 /* ---- open and close ---- */

@@ -6,6 +6,9 @@
 #include "engine/ring_events.h"
 
 #include "base/cleanup.h"
+#include "base/files.h"
+
+#include <string.h>
 
 static struct ring_setup setup_of(const struct end_plan *own)
 {
@@ -14,10 +17,42 @@ static struct ring_setup setup_of(const struct end_plan *own)
                                .registered_ring = own->registered_ring};
 }
 
+#define NOT_USABLE "io_uring cannot be used here: "
+
+/* Tries the setup, until it once succeeds. Only the control thread asks. */
 static int check(const struct end_plan *own, struct problem *problem)
 {
+    static bool known[2][2][2];
     struct ring_setup setup = own ? setup_of(own) : (struct ring_setup){true, true, true, 0};
-    return ring_check(&setup, problem);
+    bool *works = &known[setup.defer_taskrun][setup.single_issuer][setup.registered_ring];
+    struct call_counts counts = {0};
+    struct ring *ring;
+
+    if (*works)
+        return 0;
+    int result = ring_open(&ring, &setup, &counts);
+    ring_close(ring);
+    *works = result == 0;
+    if (*works)
+        return 0;
+    const char *why = strerror(-result);
+    int disabled = 0;
+    scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
+    if (result == -EPERM && disabled)
+        return problem_unsupported(problem,
+                                   NOT_USABLE "kernel.io_uring_disabled is %d; "
+                                              "sysctl -w kernel.io_uring_disabled=0 allows it",
+                                   disabled);
+    if (result == -EPERM || result == -EACCES)
+        return problem_unsupported(
+            problem, NOT_USABLE "a policy of this system forbids it (%s), as containers often do", why);
+    if (result == -ENOSYS)
+        why = "this kernel was built without it";
+    else if (result == -EINVAL)
+        why = "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1";
+    else if (result == -ENOMEM)
+        why = "there is no memory, or the limit of locked memory is too low (ulimit -l)";
+    return problem_unsupported(problem, NOT_USABLE "%s", why);
 }
 
 /* submit() of its transport; all else are nonblocking calls of the socket. */
@@ -138,30 +173,10 @@ static bool unwatch(struct task *task)
 
 static void wake_ring(struct engine_job *job)
 {
-    const struct ring_engine *engine = job->state;
-    ring_wake(engine->ring);
+    ring_wake(((struct ring_engine *)job->state)->ring);
 }
 
 /* ---- open and close ---- */
-
-static int open_watch(struct ring_engine *engine, uint32_t number)
-{
-    struct watch *watch = watch_of(event_loop_task(&engine->loop, number));
-    struct connection *connection = watch->task.connection;
-    const struct strategy *strategy = connection->strategy;
-
-    watch->slot = (struct ring_slot){.ring = engine->ring,
-                                     .number = number,
-                                     .file = connection->calls.fd,
-                                     .recv_buffers = &engine->recv_buffers};
-    connection->submit = submit;
-    connection->transport_state = &watch->slot;
-    connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
-    if (!strategy || !strategy->buffers)
-        return 0;
-    return ring_buffers_open(engine->ring, &watch->slot.outgoing, (uint16_t)(number + 1),
-                             strategy->buffers(connection->strategy_parameter));
-}
 
 /* All later requests name the descriptors by index (IOSQE_FIXED_FILE). */
 static int register_files(struct ring_engine *engine)
@@ -199,8 +214,21 @@ static int open_ring(struct engine_job *job)
     int result = ring_open(&engine->ring, &setup, &job->shared->waits);
     if (result == 0 && reads_by_ring(job->connections))
         result = recv_buffers_open(&engine->recv_buffers, engine->ring, &job->shared->pool);
-    for (uint32_t i = 0; i < job->count && result == 0; i++)
-        result = open_watch(engine, i);
+    for (uint32_t i = 0; i < job->count && result == 0; i++) {
+        struct connection *connection = &job->connections[i];
+        const struct strategy *strategy = connection->strategy;
+        struct ring_slot *slot = &watch_of(event_loop_task(&engine->loop, i))->slot;
+        *slot = (struct ring_slot){.ring = engine->ring,
+                                   .number = i,
+                                   .file = connection->calls.fd,
+                                   .recv_buffers = &engine->recv_buffers};
+        connection->submit = submit;
+        connection->transport_state = slot;
+        connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
+        if (strategy && strategy->buffers)
+            result = ring_buffers_open(engine->ring, &slot->outgoing, (uint16_t)(i + 1),
+                                       strategy->buffers(connection->strategy_parameter));
+    }
     if (result == 0)
         result = event_loop_open_acceptor(&engine->loop);
     for (uint32_t i = 0; i < engine->loop.acceptor.count && result == 0; i++) {

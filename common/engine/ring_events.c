@@ -103,24 +103,6 @@ static void polled(struct watch *watch, enum ring_kind kind, int result)
     }
 }
 
-/* Merges completions whose buffers follow each other: many chunks cost as much as a bundle. */
-static void merge(struct ring_engine *engine, struct ring_event *event)
-{
-    const struct pool *pool = engine->recv_buffers.pool;
-    struct completion *completion = &event->completion;
-    uint16_t buffer = completion->buffer;
-    int before = 0;
-
-    if (pool->headroom)
-        return;
-    while (completion->result > 0 && (size_t)(completion->result - before) == pool->size) {
-        before = completion->result;
-        buffer = recv_buffers_after(&engine->recv_buffers, buffer);
-        if (!ring_continue(engine->ring, event, buffer))
-            return;
-    }
-}
-
 /* After data, the connection continues when all completions of this wake-up are handled: a proxy
  * relays them in one group. The slots after those of the connections are the acceptor's. */
 static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
@@ -143,8 +125,8 @@ static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         sent(watch, &event->completion);
         return;
     }
-    if (event->kind == RING_RECEIVE)
-        merge(engine, event);
+    if (event->kind == RING_RECEIVE && event->completion.result == (int)engine->recv_buffers.pool->size)
+        ring_merge(engine->ring, event, &engine->recv_buffers);
     if (!event->completion.more)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)

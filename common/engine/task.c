@@ -37,8 +37,7 @@ int dial_open(struct dial *dial, struct connection *connection)
 {
     const struct plan *plan = connection->plan;
     bool blocking = !plan->ends[connection->end].engine->nonblocking;
-    int family = dial->target->storage.ss_family;
-    int fd = sockets_make(family, SOCK_STREAM, plan->transport->protocol, blocking);
+    int fd = sockets_make(dial->target->storage.ss_family, SOCK_STREAM, plan->transport->protocol, blocking);
     int result = fd < 0 ? -errno : dial->adopt(dial->owner, connection, fd);
 
     connection->calls.counts.made[CALL_SOCKET]++;

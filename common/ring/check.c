@@ -1,45 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/clock.h"
-#include "base/files.h"
 #include "ring/ring.h"
 
 #include <string.h>
-
-#define NOT_USABLE "io_uring cannot be used here: "
-
-int ring_check(const struct ring_setup *setup, struct problem *problem)
-{
-    static bool known[2][2][2];
-    bool *works = &known[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
-    struct call_counts counts = {0};
-    struct ring *ring;
-
-    if (*works)
-        return 0;
-    int result = ring_open(&ring, setup, &counts);
-    ring_close(ring);
-    *works = result == 0;
-    if (*works)
-        return 0;
-    const char *why = strerror(-result);
-    int disabled = 0;
-    scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
-    if (result == -EPERM && disabled)
-        return problem_unsupported(problem,
-                                   NOT_USABLE "kernel.io_uring_disabled is %d; "
-                                              "sysctl -w kernel.io_uring_disabled=0 allows it",
-                                   disabled);
-    if (result == -EPERM || result == -EACCES)
-        return problem_unsupported(
-            problem, NOT_USABLE "a policy of this system forbids it (%s), as containers often do", why);
-    if (result == -ENOSYS)
-        why = "this kernel was built without it";
-    else if (result == -EINVAL)
-        why = "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1";
-    else if (result == -ENOMEM)
-        why = "there is no memory, or the limit of locked memory is too low (ulimit -l)";
-    return problem_unsupported(problem, NOT_USABLE "%s", why);
-}
 
 #define PIECE 4u  /* bytes of a buffer */
 #define PIECES 4u /* buffers */

@@ -157,17 +157,25 @@ bool ring_next(struct ring *ring, struct ring_event *event)
     return true;
 }
 
-bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
+void ring_merge(struct ring *ring, struct ring_event *event, const struct recv_buffers *buffers)
 {
-    struct io_uring_cqe *cqe = peek(ring);
-    if (!cqe || cqe->res <= 0 || cqe->user_data != event->user_data ||
-        cqe->flags >> IORING_CQE_BUFFER_SHIFT != buffer || cqe->res > INT_MAX - event->completion.result)
-        return false;
-    event->completion.result += cqe->res;
-    event->completion.more = cqe->flags & IORING_CQE_F_MORE;
-    io_uring_cqe_seen(&ring->uring, cqe);
-    ring->counts->completions++;
-    return true;
+    const struct pool *pool = buffers->pool;
+    struct completion *completion = &event->completion;
+    uint16_t buffer = completion->buffer;
+    int last = completion->result; /* bytes in `buffer` */
+
+    while (!pool->headroom && last == (int)pool->size) {
+        struct io_uring_cqe *cqe = peek(ring);
+        buffer = recv_buffers_after(buffers, buffer);
+        if (!cqe || cqe->res <= 0 || cqe->user_data != event->user_data ||
+            cqe->flags >> IORING_CQE_BUFFER_SHIFT != buffer || cqe->res > INT_MAX - completion->result)
+            return;
+        last = cqe->res;
+        completion->result += last;
+        completion->more = cqe->flags & IORING_CQE_F_MORE;
+        io_uring_cqe_seen(&ring->uring, cqe);
+        ring->counts->completions++;
+    }
 }
 
 /* ---- requests ---- */

@@ -60,7 +60,6 @@ struct completion {
 
 /* ---- a ring ---- */
 
-/* The authors of io_uring recommend all switches on; their effect can be measured. */
 struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: enter(2) posts completions */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; defer_taskrun needs it */
@@ -111,10 +110,6 @@ struct ring_event {
 
 /* Takes the oldest completion. Returns false when there is none. */
 bool ring_next(struct ring *ring, struct ring_event *event);
-
-/* Takes the oldest completion too if it continues the receive of `event`: the same request, and the
- * bytes are in `buffer`. Adds its bytes to `event`. Returns false if it does not. */
-bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer);
 
 /* ---- requests ---- */
 
@@ -174,8 +169,8 @@ void ring_buffers_close(struct ring_buffers *buffers);
 /* Removes all buffers; none may be in use. 0 or a negative errno value. */
 int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers);
 
-/* Adds `count` buffers of `size` bytes at the tail, which must have room. They are adjacent in
- * memory and numbered from `number` on. The kernel sees them after ring_buffers_publish(). */
+/* Adds `count` buffers of `size` bytes, adjacent in memory and numbered from `number` on, at the
+ * tail, which must have room. The kernel sees them after ring_buffers_publish(). */
 void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number,
                       uint32_t count);
 void ring_buffers_publish(struct ring_buffers *buffers);
@@ -229,15 +224,14 @@ static inline uint16_t recv_buffers_after(const struct recv_buffers *buffers, ui
  * `result` to their number. At the end of a stream there is only a header: releases the buffer. */
 void recv_buffers_align(struct recv_buffers *buffers, struct completion *completion);
 
+/* Adds to `event` the next completions of its receive, as long as each one has filled its buffer
+ * and the next has its bytes in the buffer after it. Many chunks then cost as much as a bundle. */
+void ring_merge(struct ring *ring, struct ring_event *event, const struct recv_buffers *buffers);
+
 /* Takes a span of buffers that are adjacent in memory, from the `size` bytes that begin in buffer
  * `number`. Sets `data` to its bytes and `number` to the next buffer. Returns the size of the span
  * in bytes. The kernel no longer owns these buffers. */
 size_t recv_buffers_take(struct recv_buffers *buffers, uint16_t *number, size_t size, const uint8_t **data);
-
-/* ---- what this system allows; only the control thread asks ---- */
-
-/* Tries the setup, until it once succeeds. 0, or -1 with an unsupported problem. */
-int ring_check(const struct ring_setup *setup, struct problem *problem);
 
 /* Tests by effect, on a connected pair: a send with these options from `from` to `to`, or else a
  * multishot receive at `to`. 1; 0, also without a ring; or a negative errno value if memory or
