@@ -62,9 +62,8 @@ struct engine {
      * engine sets each descriptor that it closes to -1. */
     void (*close)(struct engine_job *job);
 
-    /* Called by another thread, between open and close. engine_run() then checks all its
-     * connections. If the thread is cancelled, it returns -ECANCELED. NULL: the engine blocks in
-     * calls on one descriptor, and shutdown(2) wakes it. */
+    /* Called by another thread, between open and close; event_loop_wake() follows in the thread.
+     * NULL: the engine blocks in calls on one descriptor, and shutdown(2) wakes it. */
     void (*wake)(struct engine_job *job);
 
     /* ---- for its event loop ---- */
@@ -163,9 +162,8 @@ static inline int engine_receive(struct connection *connection, size_t wanted)
     return engine_on_data(connection, data, size);
 }
 
-/* The descriptor is readable: receives what the role wants, the end of the stream, or unexpected
- * bytes. For a relay: what is available, up to `chunks` times what the role wants. Both return as
- * engine_on_data(). */
+/* The descriptor is readable: receives what the role wants, the end, or unexpected bytes. A relay:
+ * what is available, up to `chunks` times what the role wants. Both return as engine_on_data(). */
 int engine_receive_ready(struct connection *connection);
 int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 

@@ -53,17 +53,6 @@ void event_loop_close(struct engine_job *job)
 
 #define LATE_MORE 32 /* descriptors without a hello, beyond one for each connection */
 
-/* The connection may still have its previous descriptor, which the driver has closed. */
-static bool assign(void *owner, const uint8_t *hello, int fd)
-{
-    struct event_loop *loop = owner;
-    int64_t number = hello_read(hello, loop->job->dial->token, loop->job->count);
-    if (number < 0 || loop->result < 0 || event_loop_task(loop, (size_t)number)->next_fd >= 0)
-        return false;
-    task_accepted(event_loop_task(loop, (size_t)number), fd);
-    return true;
-}
-
 int event_loop_open_acceptor(struct event_loop *loop)
 {
     struct engine_job *job = loop->job;
@@ -84,7 +73,7 @@ int event_loop_open_acceptor(struct event_loop *loop)
                                                .loop = &acceptor->uv_loop,
                                                .counts = &job->shared->waits,
                                                .rejected = &job->dial->strangers,
-                                               .on_hello = assign,
+                                               .on_hello = task_accepted,
                                                .owner = loop};
     hello_acceptor_open(&acceptor->hellos);
     return 0;
@@ -100,8 +89,7 @@ void event_loop_accept(struct event_loop *loop, size_t index)
 
 /* ---- the loop ---- */
 
-/* Runs the ready tasks. Takes bytes that the security layer or the reading has buffered: no event
- * reports them. A blocking descriptor may have no more than these. */
+/* Runs the ready tasks. A blocking descriptor may have no more than the bytes that are pending. */
 static void run_ready(struct event_loop *loop)
 {
     TAILQ_HEAD(, task) batch = TAILQ_HEAD_INITIALIZER(batch);

@@ -92,8 +92,8 @@ static inline struct task *event_loop_task(const struct event_loop *loop, size_t
 /* Sends the messages that are due, without waiting. */
 void task_send_due(struct task *task);
 
-/* The driver has connected again: the follower uses `fd` when its previous descriptor is closed. */
-void task_accepted(struct task *task, int fd);
+/* on_hello() of the acceptor. The follower uses `fd` when its previous descriptor is closed. */
+bool task_accepted(void *loop, const uint8_t *hello, int fd);
 
 /* No request on the closed descriptor is outstanding any more: see unwatch(). */
 void task_released(struct task *task);
@@ -147,6 +147,5 @@ bool pause_until(struct thread_shared *shared, int fd, uint64_t due_ns);
 /* Sleeps until `fd` has one of these `events`, POLLERR or POLLHUP: poll(2). Counts its calls. */
 void pause_for(struct thread_shared *shared, int fd, short events);
 
-/* Sets the timer slack of the calling thread to 1 ns: prctl(2), PR_SET_TIMERSLACK. By default the
- * kernel may end a sleep up to 50 us late, to merge it with others. */
+/* Sets the timer slack of the thread to 1 ns: else the kernel may end a sleep up to 50 us late. */
 void pause_set_timer_slack(void);

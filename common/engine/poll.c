@@ -1,13 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A libuv loop for each thread, any number of connections. The engine writes first and watches for
- * UV_WRITABLE only after EAGAIN, until the queue is empty. So neither a server that replies to each
- * request nor a full stream needs epoll_ctl(2). It watches the descriptor (uv_poll_t), or the libuv
- * stream through which the strategy writes: watch_for() and the callbacks differ. */
+/* A libuv loop for each thread, any number of connections. It watches for UV_WRITABLE only after
+ * EAGAIN, so neither a server that replies to each request nor a full stream needs epoll_ctl(2). A
+ * strategy may write through a libuv stream: only watch_for() and the callbacks of libuv differ. */
 #include "engine/event_loop.h"
 
 #include "engine/stream.h"
-
-#include <uv.h>
 
 #define EVENTS_PER_CALL 1024 /* by libuv: with that many events it calls epoll_wait(2) again */
 

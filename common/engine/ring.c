@@ -208,9 +208,8 @@ static int open_ring(struct engine_job *job)
     if (!engine)
         return -ENOMEM;
     /* one for each buffer, and four for each connection; the kernel rounds up, and clamps */
-    setup.completions = (uint32_t)(4 * job->count + job->shared->pool.count);
-    if (setup.completions < COMPLETIONS_LEAST)
-        setup.completions = COMPLETIONS_LEAST;
+    uint32_t completions = (uint32_t)(4 * job->count + job->shared->pool.count);
+    setup.completions = completions > COMPLETIONS_LEAST ? completions : COMPLETIONS_LEAST;
     int result = ring_open(&engine->ring, &setup, &job->shared->waits);
     if (result == 0 && reads_by_ring(job->connections))
         result = recv_buffers_open(&engine->recv_buffers, engine->ring, &job->shared->pool);

@@ -2,8 +2,6 @@
 /* What a task of an event loop does next. */
 #include "engine/event_loop.h"
 
-#include <errno.h>
-
 #define PUSHES_PER_TURN 64 /* then the other ready tasks run */
 
 static void finish_phase(struct task *task)
@@ -135,8 +133,6 @@ static void use_next_descriptor(struct task *task)
 static void close_if_ended(struct task *task)
 {
     const struct connection *connection = task->connection;
-    if (!connection->reconnects)
-        return;
     if ((connection_has_ended(connection) || task->next_fd >= 0) && connection->calls.fd >= 0 &&
         !engine_has_lent(connection))
         close_descriptor(task);
@@ -171,12 +167,19 @@ static void on_reply(struct task *task)
     connection->awaits = AWAITS_NOTHING;
 }
 
-/* The driver connects again only when the last reply is complete. */
-void task_accepted(struct task *task, int fd)
+/* The connection may still have its previous descriptor: the driver has closed it, and connects
+ * again only when the last reply is complete. */
+bool task_accepted(void *owner, const uint8_t *hello, int fd)
 {
+    struct event_loop *loop = owner;
+    int64_t number = hello_read(hello, loop->job->dial->token, loop->job->count);
+    if (number < 0 || loop->result < 0 || event_loop_task(loop, (size_t)number)->next_fd >= 0)
+        return false;
+    struct task *task = event_loop_task(loop, (size_t)number);
     task->next_fd = fd;
     on_reply(task);
     close_if_ended(task);
+    return true;
 }
 
 void task_released(struct task *task)
@@ -200,7 +203,8 @@ static void on_idle(struct task *task)
     struct connection *connection = task->connection;
     bool lent = connection->queue.released != connection->queue.appended;
 
-    close_if_ended(task);
+    if (connection->reconnects)
+        close_if_ended(task);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
     if (!lent && role_is_over(connection)) {

@@ -233,7 +233,6 @@ void ring_merge(struct ring *ring, struct ring_event *event, const struct recv_b
  * in bytes. The kernel no longer owns these buffers. */
 size_t recv_buffers_take(struct recv_buffers *buffers, uint16_t *number, size_t size, const uint8_t **data);
 
-/* Tests by effect, on a connected pair: a send with these options from `from` to `to`, or else a
- * multishot receive at `to`. 1; 0, also without a ring; or a negative errno value if memory or
- * descriptors are exhausted. */
+/* Tests these options by effect on a connected pair: of a send at `from`, or a multishot receive at
+ * `to`. 1; 0, also without a ring; or a negative errno value if memory or descriptors run out. */
 int ring_has(bool sends, unsigned options, int from, int to);

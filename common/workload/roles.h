@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Roles (connection/workload.h) that several workloads share, and the schedule of an open loop. The
- * requester sends requests; the responder sends a reply to each complete request. One way, the
- * driver sends messages as fast as it can, and the follower receives; `both` does both. */
+ * requester sends requests, the responder replies to each. One way, the driver sends messages as
+ * fast as it can, and the follower receives; `both` does both. */
 #pragma once
 
 #include "connection/workload.h"
