@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
 
-#include "base/clock.h"
-
 #include <string.h>
 
 #define AXIS engine

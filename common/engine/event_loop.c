@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event_loop.h"
 
-#include "base/clock.h"
-
 #include <stdlib.h>
 #include <unistd.h>
-
-/* ---- open and close ---- */
 
 void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_size)
 {

@@ -36,8 +36,6 @@ static struct watch *watch_of_handle(void *handle)
     return (struct watch *)((char *)handle - offsetof(struct watch, handle));
 }
 
-/* ---- watched events ---- */
-
 /* UV_PRIORITIZED, or an error: lent memory has come back, or the socket has an error, which the
  * next call returns. If memory came back and no other event came, there is nothing to receive. */
 static void on_event(uv_poll_t *poll, int status, int events)

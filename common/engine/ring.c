@@ -39,10 +39,8 @@ static int check(const struct end_plan *own, struct problem *problem)
     int disabled = 0;
     scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
     if (result == -EPERM && disabled)
-        return problem_unsupported(problem,
-                                   NOT_USABLE "kernel.io_uring_disabled is %d; "
-                                              "sysctl -w kernel.io_uring_disabled=0 allows it",
-                                   disabled);
+        return problem_unsupported(problem, NOT_USABLE "kernel.io_uring_disabled is %d; %s", disabled,
+                                   "sysctl -w kernel.io_uring_disabled=0 allows it");
     if (result == -EPERM || result == -EACCES)
         return problem_unsupported(
             problem, NOT_USABLE "a policy of this system forbids it (%s), as containers often do", why);

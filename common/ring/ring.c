@@ -358,10 +358,10 @@ static void on_release(void *owner, uint32_t number, uint32_t count)
 int recv_buffers_open(struct recv_buffers *buffers, struct ring *ring, struct pool *pool)
 {
     *buffers = (struct recv_buffers){.pool = pool};
-    buffers->order = calloc(2 * (size_t)pool->count, sizeof *buffers->order);
-    buffers->places = calloc(pool->count, sizeof *buffers->places);
-    if (!buffers->order || !buffers->places)
+    buffers->order = calloc(3 * (size_t)pool->count, sizeof *buffers->order);
+    if (!buffers->order)
         return -ENOMEM;
+    buffers->places = buffers->order + 2 * (size_t)pool->count;
     int result = ring_buffers_open(ring, &buffers->ring, RECV_GROUP, pool->count);
     if (result < 0)
         return result;
@@ -377,7 +377,6 @@ void recv_buffers_close(struct recv_buffers *buffers)
 {
     ring_buffers_close(&buffers->ring);
     free(buffers->order);
-    free(buffers->places);
     *buffers = (struct recv_buffers){0};
 }
 

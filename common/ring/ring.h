@@ -183,7 +183,7 @@ struct recv_buffers {
     struct ring_buffers ring;
     struct pool *pool;
     uint16_t *order;       /* buffer numbers, in the order in which they were added */
-    uint16_t *places;      /* the index of each buffer in `order` */
+    uint16_t *places;      /* the index of each buffer in `order`; in the same memory */
     uint32_t added, taken; /* counters; the kernel has the difference */
 };
 

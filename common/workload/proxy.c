@@ -6,8 +6,6 @@
 #include "connection/strategy.h"
 #include "workload/roles.h"
 
-#include <sys/param.h>
-
 /* The chunks that arrived on a connection. A chunk waits here, then in the queue of the twin; then
  * its buffer is released. A ring delivers as long as it has buffers: their number has no bound. */
 struct relay {
@@ -34,7 +32,8 @@ static void relay_fill(struct connection *connection)
     const struct pool *pool = &connection->shared->pool;
     struct relay *relay = connection->twin->role_state;
     uint32_t chunk = (uint32_t)pool->size;
-    uint64_t room = connection_room(connection), left = MIN(relay->arrived - relay->appended, room);
+    uint64_t waiting = relay->arrived - relay->appended, room = connection_room(connection);
+    uint64_t left = waiting < room ? waiting : room;
 
     connection->groups += left != 0;
     while (left) {

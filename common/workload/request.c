@@ -87,9 +87,8 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 
 /* ---- receiving ---- */
 
-/* Whether op= allows this request: the source has memory for the largest reply of op= only.
- * framing->size is 0 if the content has no addresses. Values that foreign clients set are not
- * stored, so any size is allowed. */
+/* Whether op= allows this request: the source has memory for the largest reply of op= only. Without
+ * addresses framing->size is 0. Values of foreign clients are not stored: any size is allowed. */
 static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
