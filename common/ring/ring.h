@@ -21,7 +21,7 @@ struct io_uring_buf_ring;
 enum send_option {
     SEND_LINK = 1,     /* the next request starts after this one completes: IOSQE_IO_LINK */
     SEND_SILENT = 2,   /* success posts no completion: IOSQE_CQE_SKIP_SUCCESS, Linux 5.17 */
-    SEND_ZEROCOPY = 4, /* the second completion frees the memory; Linux 6.0, several vectors 6.1 */
+    SEND_ZEROCOPY = 4, /* the memory is free after two completions; Linux 6.0, many vectors 6.1 */
     SEND_PROVIDED = 8, /* sends the next provided buffer (Linux 6.10) */
     SEND_BUNDLE = 16,  /* with SEND_PROVIDED: sends all provided buffers */
     SEND_RESTART = 32, /* removes the provided buffers first */
@@ -44,7 +44,8 @@ struct send_request {
 /* Options of a multishot receive (Linux 6.0). */
 enum receive_option {
     RECEIVE_BUNDLE = 1,  /* a completion may fill several buffers (Linux 6.10) */
-    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header before the bytes in each buffer; is the token */
+    RECEIVE_MESSAGE = 2, /* as recvmsg(2): a header precedes the bytes in each buffer. This is also
+                            the token of completions with a header */
 };
 
 #define RECEIVE_HEADER 16u /* bytes: struct io_uring_recvmsg_out */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Three ends: the source sends, the proxy forwards, the sink receives. `direction` decides which of
  * client and server is which, or that each is both. For each connection of the plan, a proxy has
- * twins: one to the client, one to the server. Bytes that arrive on one stay in their receive
- * buffers; the other sends them from there. A chunk is a fragment, at most `window` are a group. */
+ * two twins: one to the client, one to the server. Bytes that arrive on one twin stay in their
+ * receive buffers; the other twin sends them from there. Each chunk is a fragment. All waiting
+ * chunks, at most `window`, are one group. */
 #include "connection/strategy.h"
 #include "workload/roles.h"
 
