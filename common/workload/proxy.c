@@ -8,7 +8,7 @@
 #include "workload/roles.h"
 
 /* The chunks that arrived on a connection. A chunk waits here, then in the queue of the twin; then
- * its buffer is released. A ring delivers as long as it has buffers: their number has no bound. */
+ * its buffer is released. A ring delivers as long as it has buffers: chunks have no bound. */
 struct relay {
     uint64_t arrived, appended, released; /* counters of chunks */
     uint32_t first, last;                 /* list of spans of waiting chunks: struct kept */
