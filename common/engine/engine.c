@@ -25,6 +25,8 @@ uint64_t engine_threads(const struct plan *plan, enum end end)
     return many ? plan->connections : threads;
 }
 
+/* ---- for the engines ---- */
+
 int engine_fail(struct connection *connection, const char *doing, int result)
 {
     problem_of_kind(&connection->shared->problem, problem_kind_of(-result), "the %s could not %s the %s: %s",

@@ -70,7 +70,7 @@ void event_loop_close(struct engine_job *job);
 int event_loop_open_acceptor(struct event_loop *loop);
 
 /* Call when acceptor.fds[index] is readable. Accepts, and reads the hellos that have arrived. Calls
- * task_accepted() for each that names a connection. */
+ * task_accepted() for each whole hello. */
 void event_loop_accept(struct event_loop *loop, size_t index);
 
 /* Another thread has woken this one. If the thread is cancelled, the phase ends with
@@ -92,7 +92,8 @@ static inline struct task *event_loop_task(const struct event_loop *loop, size_t
 /* Sends the messages that are due, without waiting. */
 void task_send_due(struct task *task);
 
-/* on_hello() of the acceptor. The follower uses `fd` when its previous descriptor is closed. */
+/* on_hello() of the acceptor. The follower uses `fd` when its previous descriptor is closed. False:
+ * the hello names no connection that can take it, or the phase has failed. */
 bool task_accepted(void *loop, const uint8_t *hello, int fd);
 
 /* No request on the closed descriptor is outstanding any more: see unwatch(). */

@@ -39,8 +39,10 @@ static int check(const struct end_plan *own, struct problem *problem)
     int disabled = 0;
     scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
     if (result == -EPERM && disabled)
-        return problem_unsupported(problem, NOT_USABLE "kernel.io_uring_disabled is %d; %s", disabled,
-                                   "sysctl -w kernel.io_uring_disabled=0 allows it");
+        return problem_unsupported(problem,
+                                   NOT_USABLE "kernel.io_uring_disabled is %d; "
+                                              "sysctl -w kernel.io_uring_disabled=0 allows it",
+                                   disabled);
     if (result == -EPERM || result == -EACCES)
         return problem_unsupported(
             problem, NOT_USABLE "a policy of this system forbids it (%s), as containers often do", why);
@@ -83,7 +85,7 @@ static int request(struct watch *watch, enum ring_kind kind)
     return result;
 }
 
-/* A relay receives while it has room, other readings of io_uring while there are buffers. If a
+/* Receives if the role has room. Without a buffer the watch is starved: ring_wait() re-arms it. If a
  * multishot receive may miss the end of the stream, a second request polls for it. */
 static int begin_receiving(struct watch *watch)
 {

@@ -139,7 +139,6 @@ static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         task_released(&watch->task);
 }
 
-/* If buffers have come back, the starved connections request to receive again. */
 void ring_wait(struct event_loop *loop)
 {
     struct ring_engine *engine = (struct ring_engine *)loop;
@@ -149,6 +148,7 @@ void ring_wait(struct event_loop *loop)
     struct watch *starved = engine->starved;
     struct ring_event event;
 
+    /* Buffers have come back: the starved connections request to receive again. */
     if (starved && recv_buffers_left(&engine->recv_buffers)) {
         engine->starved = NULL;
         for (struct watch *next; starved; starved = next) {

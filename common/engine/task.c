@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a task of an event loop does next. */
+/* What a task of an event loop does next, and the descriptors of connections that reconnect. */
 #include "engine/event_loop.h"
 
 #define PUSHES_PER_TURN 64 /* then the other ready tasks run */

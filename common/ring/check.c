@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* Tests by effect what the io_uring of this kernel does. */
 #include "base/clock.h"
 #include "ring/ring.h"
 

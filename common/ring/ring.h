@@ -6,7 +6,6 @@
 
 #include "base/calls.h"
 #include "base/memory.h"
-#include "base/problem.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -42,10 +42,20 @@ static struct span *append_piece(struct connection *connection,
     return last;
 }
 
+/* Returns the offset of the next request in the content. */
+static uint64_t next_offset(struct connection *connection, uint64_t bytes)
+{
+    struct framing *framing = connection->framing;
+    uint64_t at = framing->next + bytes > framing->share ? 0 : framing->next;
+    if (connection->plan->protocol->has_keys)
+        return framing->next++ % PROTOCOL_KEYS(bytes) * bytes;
+    framing->next = at + bytes;
+    return framing->first + at;
+}
+
 static void fill_requests(struct connection *connection)
 {
     struct requester *requester = connection->role_state;
-    struct framing *framing = connection->framing;
     const struct plan *plan = connection->plan;
     uint64_t room = connection_room(connection);
     struct span *last = NULL;
@@ -53,13 +63,8 @@ static void fill_requests(struct connection *connection)
     for (; room && requester_is_due(connection, requester) && connection_may_begin(connection, false);
          room--) {
         const struct operation *operation = operations_at(&plan->operations, requester->begun);
-        uint64_t at = framing->next + operation->bytes > framing->share ? 0 : framing->next;
-        uint64_t offset = framing->first + at; /* in the content */
-        if (plan->protocol->has_keys)
-            offset = framing->next++ % PROTOCOL_KEYS(operation->bytes) * operation->bytes;
-        else
-            framing->next = at + operation->bytes;
-        struct call *call = framing_take(framing, operation->kind, operation->bytes, offset);
+        uint64_t offset = next_offset(connection, operation->bytes);
+        struct call *call = framing_take(connection->framing, operation->kind, operation->bytes, offset);
         requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
         last = append_piece(connection, plan->protocol->write_request, call, call->kind->stores,
                             plan->protocol->request_end);

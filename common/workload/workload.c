@@ -8,14 +8,16 @@
 
 enum role_index workload_role(const struct plan *plan, enum end end)
 {
+    static const enum role_index directed[][END_COUNT] = {
+        [DIRECTION_SEND] = {ROLE_DRIVER, ROLE_FOLLOWER, ROLE_PROXY},
+        [DIRECTION_RECEIVE] = {ROLE_FOLLOWER, ROLE_DRIVER, ROLE_PROXY},
+        [DIRECTION_BOTH] = {ROLE_BOTH, ROLE_BOTH, ROLE_PROXY},
+    };
     const struct workload *workload = plan->workload;
-    enum direction direction = workload->has_direction ? plan->direction : DIRECTION_SEND;
 
-    if (workload->roles[ROLE_TAKER] && plan_has_peer(plan) && direction == DIRECTION_RECEIVE)
+    if (!workload->has_direction)
+        return end == END_CLIENT ? ROLE_DRIVER : ROLE_FOLLOWER;
+    if (workload->roles[ROLE_TAKER] && plan_has_peer(plan) && plan->direction == DIRECTION_RECEIVE)
         return ROLE_TAKER;
-    if (workload->has_direction && end == END_PROXY)
-        return ROLE_PROXY;
-    if (direction == DIRECTION_BOTH)
-        return ROLE_BOTH;
-    return (end == END_CLIENT) == (direction == DIRECTION_SEND) ? ROLE_DRIVER : ROLE_FOLLOWER;
+    return directed[plan->direction][end];
 }
