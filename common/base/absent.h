@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The reasons for what a build lacks. Where a library or a system is missing, CMakeLists.txt
- * compiles absent_NAME.c of a folder in place of the files that need it, with the same functions:
- * those that check or start fail with a reason of this header; no others are called then. A filter
- * has its reason as `absent`. */
+ * compiles absent_NAME.c of a folder in place of the files that need it (that of engine/ for ring/
+ * too), with the functions that others call: those that check or start fail with a reason of this
+ * header; no others are called then. A filter has its reason as `absent`. */
 #pragma once
 
 #include <stdlib.h>

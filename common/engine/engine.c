@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/engine.h"
 
-#include "base/clock.h"
-
 #include <string.h>
 
 #define AXIS engine
@@ -14,7 +12,6 @@ int engine_check(unsigned needs, struct problem *problem)
 {
     for (size_t i = 0; i < engine_axis.count; i++) {
         const struct engine *engine = (const struct engine *)engine_axis.variants[i];
-
         if (needs & engine->gives && engine->check && engine->check(NULL, problem) < 0)
             return -1;
     }
@@ -68,8 +65,7 @@ int engine_reclaim(struct connection *connection)
     return result < 0 ? engine_fail(connection, "reclaim the memory that it sent to", result) : result;
 }
 
-/* Only a driver ends the work, and only between two messages. Its follower answers with its own
- * half-close. */
+/* Only a driver ends the work, between two messages. Its follower answers with its half-close. */
 int engine_on_no_data(struct connection *connection, ssize_t size)
 {
     bool follows = connection->follows;
@@ -107,7 +103,6 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     int result = 0;
     for (uint64_t i = 0; i < chunks && result == 0 && (wanted = connection->role->wants(connection)); i++) {
         uint64_t before = connection->arrivals.bytes;
-
         result = engine_receive(connection, wanted);
         if (connection->arrivals.bytes - before < wanted)
             break;
@@ -115,9 +110,8 @@ int engine_receive_chunks(struct connection *connection, uint64_t chunks)
     return result;
 }
 
-/* A plain descriptor returns all bytes that have arrived, up to a chunk. A record layer returns one
- * record. So if more may be in flight, the engine reads again, up to a chunk. While a run finishes,
- * the descriptor says what is left. */
+/* A plain descriptor returns all bytes that have arrived, up to a chunk; a record layer returns one
+ * record, so more may be in flight. While a run finishes, the descriptor says what is left. */
 static bool may_have_more(const struct connection *connection, uint64_t taken)
 {
     const struct plan *plan = connection->plan;
@@ -137,4 +131,62 @@ int engine_receive_ready(struct connection *connection)
            (engine_has_pending(connection) || may_have_more(connection, taken)))
         result = engine_receive(connection, connection->role->wants(connection));
     return result == -EAGAIN && taken ? 0 : result;
+}
+
+/* ---- handing over ---- */
+
+void handover_open(struct handover *handover, struct connection *connection)
+{
+    *handover = (struct handover){.connection = connection, .is_open = true};
+    uv_sem_init(&handover->posted, 0);
+    uv_sem_init(&handover->done, 0);
+}
+
+void handover_close(struct handover *handover)
+{
+    if (!handover->is_open)
+        return;
+    uv_sem_destroy(&handover->posted);
+    uv_sem_destroy(&handover->done);
+    handover->is_open = false;
+}
+
+void handover_post(struct handover *handover, enum handover_order order)
+{
+    handover->order = order;
+    handover->is_pending = true;
+    handover->posted_ns = clock_now_ns();
+    uv_sem_post(&handover->posted);
+}
+
+int handover_wait(struct handover *handover)
+{
+    if (handover->is_pending)
+        uv_sem_wait(&handover->done);
+    handover->is_pending = false;
+    return handover->result;
+}
+
+bool handover_trywait(struct handover *handover)
+{
+    if (handover->is_pending && uv_sem_trywait(&handover->done) == 0)
+        handover->is_pending = false;
+    return !handover->is_pending;
+}
+
+enum handover_order handover_serve(struct handover *handover)
+{
+    struct connection *connection = handover->connection;
+
+    for (;;) {
+        uv_sem_wait(&handover->posted);
+        if (handover->order != HANDOVER_SEND)
+            return handover->order;
+        handover->woken_ns = clock_now_ns();
+        int fd = connection->calls.fd; /* the owner closes it only when this thread has ended */
+        int result = handover->result = strategy_push(connection);
+        uv_sem_post(&handover->done);
+        if (result < 0)
+            shutdown(fd, SHUT_RDWR);
+    }
 }

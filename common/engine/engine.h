@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* An engine runs the event loop of one thread. While it runs, no other thread uses its connections.
- *
- * The engine calls the workload when a message may be sent and when bytes arrive. It calls the
- * strategy to write and the reading to read. */
+ * It calls the workload when a message may be sent and when bytes arrive, the strategy to write,
+ * and the reading to read. */
 #pragma once
 
 #include "base/axis.h"
@@ -16,11 +15,9 @@
 
 #include <uv.h>
 
-/* The descriptors of a workload that reconnects: a new one for every message.
- *
- * The connection keeps its number, its counts and its position in the content. On each descriptor
- * the driver first sends the hello: the token of the run and the number of the connection. The
- * follower closes a descriptor without this hello. A foreign peer gets no hello. */
+/* The descriptors of a workload that reconnects: a new one for every message. The connection keeps
+ * its number, its counts and its position in the content. On each descriptor the driver first sends
+ * the hello, but not to a foreign peer. The follower closes a descriptor without this hello. */
 struct dial {
     const struct address *target; /* the driver connects to it */
     const uint8_t *token;
@@ -28,9 +25,8 @@ struct dial {
     uint64_t strangers; /* accepted descriptors without the token */
     bool proved;        /* the transport of the first accepted descriptor was checked */
 
-    /* The owner stores the descriptors, because another thread may end the run and shut them down.
-     * adopt() stores a new descriptor; if the run has ended, it closes it and returns -ECANCELED.
-     * drop() closes the descriptor. */
+    /* The owner has the descriptors: another thread may end the run and shut them down. adopt()
+     * stores one; if the run has ended, it closes it and returns -ECANCELED. drop() closes it. */
     int (*adopt)(void *owner, struct connection *connection, int fd);
     void (*drop)(void *owner, struct connection *connection);
     void *owner;
@@ -66,9 +62,8 @@ struct engine {
      * engine sets each descriptor that it closes to -1. */
     void (*close)(struct engine_job *job);
 
-    /* Called by another thread, between open and close. engine_run() then checks all its
-     * connections. If the thread is cancelled, it returns -ECANCELED. NULL: the engine blocks in
-     * calls on one descriptor, and shutdown(2) wakes it. */
+    /* Called by another thread, between open and close; event_loop_wake() follows in the thread.
+     * NULL: the engine blocks in calls on one descriptor, and shutdown(2) wakes it. */
     void (*wake)(struct engine_job *job);
 
     /* ---- for its event loop ---- */
@@ -79,8 +74,7 @@ struct engine {
     /* Re-arm: the set of wanted events may have changed. NULL: the engine waits in calls. */
     void (*rearm)(struct task *task);
 
-    /* Connects the next descriptor of a driver that reconnects. 0, or as strategy_push(). NULL: the
-     * loop calls dial_connect(). */
+    /* Connects the next descriptor of a driver. 0, or as strategy_push(). NULL: dial_connect(). */
     int (*connect)(struct task *task);
 
     /* Begins to receive from an accepted descriptor. NULL: the engine accepts no connections. */
@@ -129,8 +123,7 @@ static inline bool engine_has_pending(const struct connection *connection)
            connection->role->wants(connection);
 }
 
-/* The rare parts of the functions below: a receive without bytes or of bytes that were not due, and
- * a receive of an end that only sends. */
+/* Rare: a receive without bytes or of bytes not due; a receive of an end that only sends. */
 int engine_on_no_data(struct connection *connection, ssize_t size);
 int engine_receive_byte(struct connection *connection);
 
@@ -144,8 +137,7 @@ static inline int engine_on_data(struct connection *connection, const uint8_t *d
     return engine_on_no_data(connection, size);
 }
 
-/* Call before engine_on_data(). `size` bytes arrived in the next buffer of the pool; a relay owns
- * it until release. */
+/* Before engine_on_data(): `size` bytes are in the next buffer of the pool. A relay owns it. */
 static inline void engine_take_buffer(struct connection *connection, ssize_t size)
 {
     if (size > 0 && connection->role->relay_buffers)
@@ -170,12 +162,9 @@ static inline int engine_receive(struct connection *connection, size_t wanted)
     return engine_on_data(connection, data, size);
 }
 
-/* The descriptor is readable: receives what the role wants, the end of the stream, or unexpected
- * bytes. Returns as engine_on_data(). */
+/* The descriptor is readable: receives what the role wants, the end, or unexpected bytes. A relay:
+ * what is available, up to `chunks` times what the role wants. Both return as engine_on_data(). */
 int engine_receive_ready(struct connection *connection);
-
-/* For a relay: receives what is available, up to `chunks` times what the role wants. Returns as
- * engine_on_data(). */
 int engine_receive_chunks(struct connection *connection, uint64_t chunks);
 
 /* True if memory is lent that the kernel returns by the error queue of the descriptor. */
@@ -197,16 +186,11 @@ int engine_reclaim(struct connection *connection);
 
 /* ---- handing over ---- */
 
-/* The data thread makes a request, the sender thread sends it.
- *
- *   data thread    make ▷ post ── receive the reply ──────────── wait ▷ record the delay
- *   sender thread  sleep ──▶ wake, read the clock ▷ push ▷ done ▷ sleep
- *
- * The measured delay lies between the clock reading before the post and that of the woken sender,
- * which sleeps in a semaphore (a futex). From post to done the sender owns the send queue, the
- * state of the strategy and the counts of the write path, and else the data thread. The data thread
- * always owns the receive state, the role, the thread_shared and the histograms. So no lock is
- * needed: the semaphores order the writes of one thread before the reads of the other. */
+/* The data thread makes a request, the sender thread sends it: docs/design/engines.md. The measured
+ * delay lies between the clock reading before the post and that of the woken sender, which sleeps
+ * in a semaphore (a futex). From post to done the sender owns the send queue, the state of the
+ * strategy and the counts of the write path. The data thread owns them else, and all other state
+ * always. The semaphores order the writes of one thread before the reads of the other. */
 enum handover_order {
     HANDOVER_SEND,       /* push the queue */
     HANDOVER_BEGIN_TIME, /* the measured interval begins: read the usage of the thread */

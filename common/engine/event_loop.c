@@ -1,12 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event_loop.h"
 
-#include "base/clock.h"
-
 #include <stdlib.h>
 #include <unistd.h>
-
-/* ---- open and close ---- */
 
 void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_size)
 {
@@ -24,7 +20,6 @@ void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_si
     for (size_t i = 0; i < job->count; i++) {
         struct connection *connection = &job->connections[i], *twin = connection->twin;
         struct task *task = event_loop_task(loop, i);
-
         *task = (struct task){.loop = loop, .connection = connection, .next_fd = -1};
         if (twin)
             task->twin = event_loop_task(loop, (size_t)(twin - job->connections));
@@ -54,21 +49,9 @@ void event_loop_close(struct engine_job *job)
 
 #define LATE_MORE 32 /* descriptors without a hello, beyond one for each connection */
 
-/* The connection may still have its previous descriptor, which the driver has closed. */
-static bool assign(void *owner, const uint8_t *hello, int fd)
-{
-    struct event_loop *loop = owner;
-    int64_t number = hello_read(hello, loop->job->dial->token, loop->job->count);
-    if (number < 0 || loop->result < 0 || event_loop_task(loop, (size_t)number)->next_fd >= 0)
-        return false;
-    task_accepted(event_loop_task(loop, (size_t)number), fd);
-    return true;
-}
-
 int event_loop_open_acceptor(struct event_loop *loop)
 {
     struct engine_job *job = loop->job;
-    struct thread_shared *shared = job->shared;
     struct acceptor *acceptor = &loop->acceptor;
 
     if (!job->dial || job->dial->listener < 0)
@@ -84,9 +67,9 @@ int event_loop_open_acceptor(struct event_loop *loop)
                                                .hello_size = HELLO_SIZE,
                                                .late_max = job->count + LATE_MORE,
                                                .loop = &acceptor->uv_loop,
-                                               .counts = &shared->waits,
+                                               .counts = &job->shared->waits,
                                                .rejected = &job->dial->strangers,
-                                               .on_hello = assign,
+                                               .on_hello = task_accepted,
                                                .owner = loop};
     hello_acceptor_open(&acceptor->hellos);
     return 0;
@@ -102,8 +85,7 @@ void event_loop_accept(struct event_loop *loop, size_t index)
 
 /* ---- the loop ---- */
 
-/* Runs the ready tasks. Takes bytes that the security layer or the reading has buffered: no event
- * reports them. A blocking descriptor may have no more than these. */
+/* Runs the ready tasks. A blocking descriptor may have no more than the bytes that are pending. */
 static void run_ready(struct event_loop *loop)
 {
     TAILQ_HEAD(, task) batch = TAILQ_HEAD_INITIALIZER(batch);
@@ -112,7 +94,6 @@ static void run_ready(struct event_loop *loop)
     TAILQ_CONCAT(&batch, &loop->ready, others);
     while (loop->result == 0 && (task = TAILQ_FIRST(&batch))) {
         struct connection *connection = task->connection;
-
         TAILQ_REMOVE(&batch, task, others);
         task->ready = false;
         if (!engine_has_pending(connection))
@@ -138,30 +119,24 @@ static void run_due(struct event_loop *loop)
     }
 }
 
-static void begin(struct event_loop *loop)
-{
-    loop->result = 0;
-    loop->unfinished = loop->job->count;
-    TAILQ_INIT(&loop->ready);
-    loop->timers.count = 0;
-    for (size_t i = 0; i < loop->job->count; i++) {
-        struct task *task = event_loop_task(loop, i);
-
-        task->over = task->ready = task->has_timer = false;
-    }
-    for (size_t i = 0; i < loop->job->count && loop->result == 0; i++) {
-        loop->job->shared->now_ns = clock_now_ns();
-        task_send_due(event_loop_task(loop, i));
-    }
-}
-
 int engine_run(struct engine_job *job)
 {
     struct event_loop *loop = job->state;
 
     if (thread_shared_is_cancelled(job->shared))
         return -ECANCELED;
-    begin(loop);
+    loop->result = 0;
+    loop->unfinished = job->count;
+    TAILQ_INIT(&loop->ready);
+    loop->timers.count = 0;
+    for (size_t i = 0; i < job->count; i++) {
+        struct task *task = event_loop_task(loop, i);
+        task->over = task->ready = task->has_timer = false;
+    }
+    for (size_t i = 0; i < job->count && loop->result == 0; i++) {
+        job->shared->now_ns = clock_now_ns();
+        task_send_due(event_loop_task(loop, i));
+    }
     while (loop->unfinished && loop->result == 0) {
         run_ready(loop);
         run_due(loop);
@@ -175,7 +150,6 @@ static int half_close_all(struct event_loop *loop, bool drives)
 {
     for (size_t i = 0; i < loop->job->count && loop->result == 0; i++) {
         struct task *task = event_loop_task(loop, i);
-
         if (task->connection->drives != drives)
             continue;
         task->over = false;
@@ -202,7 +176,6 @@ void event_loop_wake(struct event_loop *loop)
         loop->result = -ECANCELED;
     for (size_t i = 0; !event_loop_is_finishing(loop) && i < loop->job->count && loop->result == 0; i++) {
         struct task *task = event_loop_task(loop, i);
-
         if (!task->over && queue_is_idle(&task->connection->queue))
             task_send_due(task);
     }

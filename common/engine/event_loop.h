@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The event loop of one thread: the same code for all engines. Each connection is a task. The loop
- * decides which task may send, which timer is due, and which task has finished the phase. The
+/* The event loop of one thread: the same code for all engines. Each connection is a task. The
  * engine reports the result of each event; the loop decides what the task does next. */
 #pragma once
 
@@ -61,19 +60,17 @@ struct event_loop {
     struct acceptor acceptor;
 };
 
-/* Allocates the state of the engine: `state_size` zeroed bytes that begin with the event loop.
- * Behind it is a watch of `watch_size` bytes for each connection. Both sizes are those of structs
- * with pointers. NULL if memory is exhausted. */
+/* Allocates `state_size` zeroed bytes that begin with the event loop, and behind them `watch_size`
+ * bytes for each connection: sizes of structs with pointers. NULL if memory is exhausted. Close is
+ * the close() of an engine whose state owns nothing else. */
 void *event_loop_open(struct engine_job *job, size_t state_size, size_t watch_size);
-
-/* close() of an engine whose state owns nothing else. */
 void event_loop_close(struct engine_job *job);
 
 /* Opens the acceptor if the job has a listener. 0 or a negative errno value. */
 int event_loop_open_acceptor(struct event_loop *loop);
 
 /* Call when acceptor.fds[index] is readable. Accepts, and reads the hellos that have arrived. Calls
- * task_accepted() for each that names a connection. */
+ * task_accepted() for each whole hello. */
 void event_loop_accept(struct event_loop *loop, size_t index);
 
 /* Another thread has woken this one. If the thread is cancelled, the phase ends with
@@ -95,16 +92,16 @@ static inline struct task *event_loop_task(const struct event_loop *loop, size_t
 /* Sends the messages that are due, without waiting. */
 void task_send_due(struct task *task);
 
-/* The driver has connected again: the follower uses `fd` when its previous descriptor is closed. */
-void task_accepted(struct task *task, int fd);
+/* on_hello() of the acceptor. The follower uses `fd` when its previous descriptor is closed. False:
+ * the hello names no connection that can take it, or the phase has failed. */
+bool task_accepted(void *loop, const uint8_t *hello, int fd);
 
 /* No request on the closed descriptor is outstanding any more: see unwatch(). */
 void task_released(struct task *task);
 
-/* Bytes arrived, with this result: the twin relays them. Continues as task_continue(). */
+/* Bytes arrived, with this result: the twin relays them. Continues as task_continue(): at once, or
+ * after the present batch of events. */
 void task_received(struct task *task, int result);
-
-/* As task_received(), but the task continues after the present batch of events. */
 void task_received_in_batch(struct task *task, int result);
 
 /* Returns true if bytes, or the end of the stream, are to be received. After the phase it is what
@@ -117,7 +114,7 @@ void task_writable(struct task *task);
 /* As engine_reclaim(), and ends a wait for lent memory. */
 int task_reclaim(struct task *task);
 
-/* Handles the result of strategy_push(): notes what the connection awaits, or that it has failed.
+/* Notes what the connection awaits after strategy_push() with this result, or that it has failed.
  * Returns true if the next message may follow. */
 bool task_pushed(struct task *task, int result);
 
@@ -129,8 +126,7 @@ void task_half_close(struct task *task);
 
 /* ---- descriptors of connections that reconnect ---- */
 
-/* Opens a socket for the connection, which the engine connects. 0, or a negative errno value with
- * the problem of the thread. */
+/* Opens a socket, which the engine connects. 0, or a negative errno value with the problem. */
 int dial_open(struct dial *dial, struct connection *connection);
 
 /* Reports the error `result` of connect(2) as the problem of the thread. Returns `result`. */
@@ -140,14 +136,6 @@ int dial_fail(const struct dial *dial, struct connection *connection, int result
  * call on the descriptor reports its error. -EAGAIN, without a problem or a descriptor: the socket
  * is nonblocking, and the backlog of its Unix listener is full. */
 int dial_connect(struct dial *dial, struct connection *connection);
-
-/* Sends the rest of the hello with MSG_MORE, and opens the filter. 0 or a negative errno value. */
-int dial_send_hello(const struct dial *dial, struct connection *connection);
-
-/* Assigns a descriptor to the connection that its hello names. 0 or a negative errno value. */
-int dial_assign(struct dial *dial, struct connection *connection, int fd);
-
-void dial_close(struct dial *dial, struct connection *connection);
 
 /* ---- waiting for a time, to the nanosecond if the system has such timers ---- */
 
@@ -160,6 +148,5 @@ bool pause_until(struct thread_shared *shared, int fd, uint64_t due_ns);
 /* Sleeps until `fd` has one of these `events`, POLLERR or POLLHUP: poll(2). Counts its calls. */
 void pause_for(struct thread_shared *shared, int fd, short events);
 
-/* Sets the timer slack of the calling thread to 1 ns: prctl(2), PR_SET_TIMERSLACK. By default the
- * kernel may end a sleep up to 50 us late, to merge it with others. */
+/* Sets the timer slack of the thread to 1 ns: else the kernel may end a sleep up to 50 us late. */
 void pause_set_timer_slack(void);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event_loop.h"
 
-#include "base/clock.h"
-
 #include <poll.h>
 
 #ifdef __linux__

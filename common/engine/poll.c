@@ -1,16 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* A libuv loop for each thread, any number of connections.
- *
- * The engine writes first and watches for UV_WRITABLE only after EAGAIN, until the queue is empty.
- * So neither a server that replies to each request nor a full stream needs epoll_ctl(2).
- *
- * The engine watches the descriptor (uv_poll_t). If the strategy writes through a libuv stream, the
- * engine watches that stream instead. Only watch_for() and the libuv callbacks differ. */
+/* A libuv loop for each thread, any number of connections. It watches for UV_WRITABLE only after
+ * EAGAIN, so neither a server that replies to each request nor a full stream needs epoll_ctl(2). A
+ * strategy may write through a libuv stream: only watch_for() and the callbacks of libuv differ. */
 #include "engine/event_loop.h"
 
 #include "engine/stream.h"
-
-#include <uv.h>
 
 #define EVENTS_PER_CALL 1024 /* by libuv: with that many events it calls epoll_wait(2) again */
 
@@ -42,14 +36,33 @@ static struct watch *watch_of_handle(void *handle)
     return (struct watch *)((char *)handle - offsetof(struct watch, handle));
 }
 
-static struct poller *poller_of(const struct task *task)
+/* UV_PRIORITIZED, or an error: lent memory has come back, or the socket has an error, which the
+ * next call returns. If memory came back and no other event came, there is nothing to receive. */
+static void on_event(uv_poll_t *poll, int status, int events)
 {
-    return (struct poller *)task->loop;
+    struct watch *watch = watch_of_handle(poll);
+    struct task *task = &watch->task;
+    struct connection *connection = task->connection;
+    bool handshaking = connection->state == STATE_HANDSHAKING;
+
+    ((struct poller *)task->loop)->events++;
+    if (status < 0) /* libuv has stopped watching */
+        watch->events = 0;
+    if (status < 0 || events & UV_PRIORITIZED) {
+        if (task_reclaim(task) <= 0)
+            events = UV_READABLE | UV_WRITABLE;
+        else
+            events = status < 0 && connection->role->wants(connection) ? UV_READABLE : 0;
+    }
+    if (task->loop->result < 0)
+        return;
+    if (events & UV_WRITABLE)
+        task_writable(task);
+    if (events & UV_READABLE || handshaking)
+        task_received(task, engine_receive_ready(connection));
+    else
+        task_continue(task, 0);
 }
-
-/* ---- watched events ---- */
-
-static void on_event(uv_poll_t *poll, int status, int events);
 
 static void watch_for(struct watch *watch, int events)
 {
@@ -66,9 +79,8 @@ static void watch_for(struct watch *watch, int events)
 }
 
 /* epoll(7) always reports EPOLLERR. libuv 1.44 treats it as a dead descriptor and stops watching,
- * unless EPOLLERR comes alone and UV_PRIORITIZED is wanted. So the engine wants UV_PRIORITIZED if
- * the strategy uses the error queue; no peer sends urgent data. Only an EPOLLERR together with
- * other events then costs two epoll_ctl(2). */
+ * unless it comes alone and UV_PRIORITIZED is wanted: so it is, if the strategy uses the error
+ * queue. No peer sends urgent data. EPOLLERR with other events then costs two epoll_ctl(2). */
 static void rearm(struct task *task)
 {
     const struct connection *connection = task->connection;
@@ -79,41 +91,6 @@ static void rearm(struct task *task)
         watch_for(watch_of(task), (task_should_receive(task) ? UV_READABLE : 0) |
                                       (connection->awaits == AWAITS_ROOM ? UV_WRITABLE : 0) |
                                       (uses_error_queue ? UV_PRIORITIZED : 0));
-}
-
-/* ---- one connection ---- */
-
-static void receive(struct task *task)
-{
-    task_received(task, engine_receive_ready(task->connection));
-}
-
-/* UV_PRIORITIZED, or an error: lent memory has come back, or the socket has an error, which the
- * next call returns. If memory came back and no other event came, there is nothing to receive. */
-static void on_event(uv_poll_t *poll, int status, int events)
-{
-    struct watch *watch = watch_of_handle(poll);
-    struct task *task = &watch->task;
-    struct connection *connection = task->connection;
-    bool handshaking = connection->state == STATE_HANDSHAKING;
-
-    poller_of(task)->events++;
-    if (status < 0) /* libuv has stopped watching */
-        watch->events = 0;
-    if (status < 0 || events & UV_PRIORITIZED) {
-        if (task_reclaim(task) <= 0)
-            events = UV_READABLE | UV_WRITABLE;
-        else
-            events = status < 0 && connection->role->wants(connection) ? UV_READABLE : 0;
-    }
-    if (task->loop->result < 0)
-        return;
-    if (events & UV_WRITABLE)
-        task_writable(task);
-    if (events & UV_READABLE || handshaking)
-        receive(task);
-    else
-        task_continue(task, 0);
 }
 
 static void on_arrived(struct stream *stream, const uint8_t *data, ssize_t size)
@@ -138,7 +115,7 @@ static int watch_descriptor(struct task *task)
 {
     struct connection *connection = task->connection;
     struct watch *watch = watch_of(task);
-    uv_loop_t *loop = &poller_of(task)->uv_loop;
+    uv_loop_t *loop = &((struct poller *)task->loop)->uv_loop;
     bool streams = connection->strategy && connection->strategy->needs & CAPABLE_LIBUV;
     int result = streams ? stream_open(&watch->stream, loop, connection, &stream_events)
                          : uv_poll_init(loop, &watch->poll, connection->calls.fd);
@@ -160,7 +137,7 @@ static void watch_and_receive(struct task *task)
     if (result < 0)
         task->loop->result = result;
     else
-        receive(task);
+        task_received(task, engine_receive_ready(task->connection));
 }
 
 static void on_closed(uv_handle_t *handle)
@@ -182,19 +159,6 @@ static void on_acceptor(uv_poll_t *accepting, int status, int events)
     struct poller *poller = accepting->data;
     poller->events++;
     event_loop_accept(&poller->loop, (size_t)(accepting - poller->accepting));
-}
-
-static int watch_acceptor(struct poller *poller)
-{
-    const struct acceptor *acceptor = &poller->loop.acceptor;
-    int result = event_loop_open_acceptor(&poller->loop);
-    for (size_t i = 0; i < acceptor->count && result == 0; i++) {
-        result = uv_poll_init(&poller->uv_loop, &poller->accepting[i], acceptor->fds[i]);
-        poller->accepting[i].data = poller;
-        if (result == 0)
-            result = uv_poll_start(&poller->accepting[i], UV_READABLE, on_acceptor);
-    }
-    return result;
 }
 
 /* ---- the loop ---- */
@@ -224,25 +188,10 @@ static void on_wake(uv_async_t *wake)
 
 static void poll_wake(struct engine_job *job)
 {
-    struct poller *poller = job->state;
-    uv_async_send(&poller->wake);
+    uv_async_send(&((struct poller *)job->state)->wake);
 }
 
 /* ---- open and close ---- */
-
-/* Grows the table of the loop, while the thread can still return an error. */
-static int reserve_table(const struct event_loop *loop)
-{
-    struct task *highest = event_loop_task(loop, 0);
-    for (size_t i = 1; i < loop->job->count; i++)
-        if (event_loop_task(loop, i)->connection->calls.fd > highest->connection->calls.fd)
-            highest = event_loop_task(loop, i);
-    if (!sockets_can_watch(highest->connection->calls.fd))
-        return -ENOMEM;
-    watch_for(watch_of(highest), UV_READABLE);
-    watch_for(watch_of(highest), 0);
-    return 0;
-}
 
 /* libuv makes the writes and reads of streams, so they are not counted. Neither are the waits if
  * more descriptors may be ready than libuv handles in one epoll_wait(2). */
@@ -257,14 +206,33 @@ static int poll_open(struct engine_job *job)
     }
     poller->wake.data = poller;
     result = uv_async_init(&poller->uv_loop, &poller->wake, on_wake);
-    for (size_t i = 0; i < job->count && result == 0 && !job->connections->reconnects; i++)
-        result = watch_descriptor(event_loop_task(&poller->loop, i));
+    struct task *highest = event_loop_task(&poller->loop, 0);
+    for (size_t i = 0; i < job->count && result == 0 && !job->connections->reconnects; i++) {
+        struct task *task = event_loop_task(&poller->loop, i);
+        result = watch_descriptor(task);
+        if (task->connection->calls.fd > highest->connection->calls.fd)
+            highest = task;
+    }
     if (stream_is_used_by(job->connections))
         job->shared->uncounted =
             1u << CALL_WRITES | 1u << CALL_READS | (job->count >= EVENTS_PER_CALL ? 1u << CALL_WAITS : 0);
-    if (result == 0 && !job->connections->reconnects)
-        result = reserve_table(&poller->loop);
-    return result < 0 ? result : watch_acceptor(poller);
+    if (result == 0 && !job->connections->reconnects) {
+        /* grows the table of the loop, while the thread can still return an error */
+        if (!sockets_can_watch(highest->connection->calls.fd))
+            return -ENOMEM;
+        watch_for(watch_of(highest), UV_READABLE);
+        watch_for(watch_of(highest), 0);
+    }
+    if (result == 0)
+        result = event_loop_open_acceptor(&poller->loop);
+    for (size_t i = 0; i < poller->loop.acceptor.count && result == 0; i++) {
+        uv_poll_t *accepting = &poller->accepting[i];
+        result = uv_poll_init(&poller->uv_loop, accepting, poller->loop.acceptor.fds[i]);
+        accepting->data = poller;
+        if (result == 0)
+            result = uv_poll_start(accepting, UV_READABLE, on_acceptor);
+    }
+    return result;
 }
 
 static void close_handle(uv_handle_t *handle, void *ignored)

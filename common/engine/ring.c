@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
-/* An io_uring for each thread, any number of connections.
- *
- * The connections queue their requests; one io_uring_enter(2) submits them and waits for the next
- * completion. The strategies of io_uring make their requests themselves, and the engine those of
- * its readings. For all others the ring polls the descriptor, and the engine makes nonblocking
- * calls. */
+/* An io_uring for each thread, any number of connections. The connections queue their requests; one
+ * io_uring_enter(2) submits them and waits for the next completion. The strategies of io_uring make
+ * their requests themselves, and the engine those of its readings. For all others the ring polls
+ * the descriptor, and the engine makes nonblocking calls. */
 #include "engine/ring_events.h"
 
 #include "base/cleanup.h"
-#include "transport/transport.h"
+#include "base/files.h"
+
+#include <string.h>
 
 static struct ring_setup setup_of(const struct end_plan *own)
 {
@@ -17,14 +17,45 @@ static struct ring_setup setup_of(const struct end_plan *own)
                                .registered_ring = own->registered_ring};
 }
 
+#define NOT_USABLE "io_uring cannot be used here: "
+
+/* Tries the setup, until it once succeeds. Only the control thread asks. */
 static int check(const struct end_plan *own, struct problem *problem)
 {
+    static bool known[2][2][2];
     struct ring_setup setup = own ? setup_of(own) : (struct ring_setup){true, true, true, 0};
-    return ring_check(&setup, problem);
+    bool *works = &known[setup.defer_taskrun][setup.single_issuer][setup.registered_ring];
+    struct call_counts counts = {0};
+    struct ring *ring;
+
+    if (*works)
+        return 0;
+    int result = ring_open(&ring, &setup, &counts);
+    ring_close(ring);
+    *works = result == 0;
+    if (*works)
+        return 0;
+    const char *why = strerror(-result);
+    int disabled = 0;
+    scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
+    if (result == -EPERM && disabled)
+        return problem_unsupported(problem,
+                                   NOT_USABLE "kernel.io_uring_disabled is %d; "
+                                              "sysctl -w kernel.io_uring_disabled=0 allows it",
+                                   disabled);
+    if (result == -EPERM || result == -EACCES)
+        return problem_unsupported(
+            problem, NOT_USABLE "a policy of this system forbids it (%s), as containers often do", why);
+    if (result == -ENOSYS)
+        why = "this kernel was built without it";
+    else if (result == -EINVAL)
+        why = "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1";
+    else if (result == -ENOMEM)
+        why = "there is no memory, or the limit of locked memory is too low (ulimit -l)";
+    return problem_unsupported(problem, NOT_USABLE "%s", why);
 }
 
-/* ---- its transport: requests, and nonblocking calls of the socket ---- */
-
+/* submit() of its transport; all else are nonblocking calls of the socket. */
 static int submit(struct connection *connection, const struct send_request *request)
 {
     struct ring_slot *slot = connection->transport_state;
@@ -36,7 +67,6 @@ static int submit(struct connection *connection, const struct send_request *requ
         return result;
     for (uint32_t i = 0; i < request->provide; i++) {
         struct fragment fragment = queue_next(&connection->queue, &cursor);
-
         ring_buffers_add(outgoing, fragment.data, fragment.size, (uint16_t)i, 1);
     }
     if (request->provide)
@@ -55,16 +85,19 @@ static int request(struct watch *watch, enum ring_kind kind)
     return result;
 }
 
-/* If a multishot receive may miss the end of the stream, a second request polls for it. Without a
- * buffer to receive into, resume_starved() calls again. */
+/* Receives if the role has room. Without a buffer the watch is starved: ring_wait() re-arms it. If a
+ * multishot receive may miss the end of the stream, a second request polls for it. */
 static int begin_receiving(struct watch *watch)
 {
     struct connection *connection = watch->task.connection;
-    struct ring_engine *engine = ring_engine_of(watch);
+    const struct role *role = connection->role;
+    struct ring_engine *engine = (struct ring_engine *)watch->task.loop;
     int result = 0;
 
     if (!reads_by_ring(connection))
-        return request(watch, RING_READABLE);
+        return task_should_receive(&watch->task) ? request(watch, RING_READABLE) : 0;
+    if (connection_has_ended(connection) || (role->has_room && !role->has_room(connection)))
+        return 0;
     if (!watch->slot.ending && connection->plan->transport->hides_eof)
         result = request(watch, RING_HALF_CLOSED);
     if (result < 0 || watch->starved)
@@ -81,16 +114,6 @@ static int begin_receiving(struct watch *watch)
     return result;
 }
 
-/* A relay receives while it has room, a reading of io_uring while there are buffers. */
-static bool should_receive(const struct task *task)
-{
-    const struct connection *connection = task->connection;
-    const struct role *role = connection->role;
-    if (!reads_by_ring(connection))
-        return task_should_receive(task);
-    return !connection_has_ended(connection) && (!role->has_room || role->has_room(connection));
-}
-
 /* Makes the requests that the connection needs and that are not outstanding. RING_READABLE also
  * completes on errors, so RING_ERROR is not needed besides. */
 static void rearm(struct task *task)
@@ -101,7 +124,7 @@ static void rearm(struct task *task)
 
     if (connection->state < STATE_GREETING || connection->state == STATE_FAILED)
         return;
-    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)) && should_receive(task))
+    if (!(watch->outstanding & (1u << RING_RECEIVE | 1u << RING_READABLE)))
         result = begin_receiving(watch);
     if (result == 0 && connection->awaits == AWAITS_ROOM)
         result = request(watch, RING_WRITABLE);
@@ -148,45 +171,12 @@ static bool unwatch(struct task *task)
     return watch->outstanding;
 }
 
-static int watch_acceptor(struct ring_engine *engine)
-{
-    const struct acceptor *acceptor = &engine->loop.acceptor;
-    int result = event_loop_open_acceptor(&engine->loop);
-    for (size_t i = 0; i < acceptor->count && result == 0; i++) {
-        engine->accepting[i] = (struct ring_slot){.ring = engine->ring,
-                                                  .number = (uint32_t)(engine->loop.job->count + i),
-                                                  .file = acceptor->fds[i]};
-        result = ring_watch(&engine->accepting[i], RING_READABLE);
-    }
-    return result;
-}
-
 static void wake_ring(struct engine_job *job)
 {
-    const struct ring_engine *engine = job->state;
-    ring_wake(engine->ring);
+    ring_wake(((struct ring_engine *)job->state)->ring);
 }
 
 /* ---- open and close ---- */
-
-static int open_watch(struct ring_engine *engine, uint32_t number)
-{
-    struct watch *watch = watch_of(event_loop_task(&engine->loop, number));
-    struct connection *connection = watch->task.connection;
-    const struct strategy *strategy = connection->strategy;
-
-    watch->slot = (struct ring_slot){.ring = engine->ring,
-                                     .number = number,
-                                     .file = connection->calls.fd,
-                                     .recv_buffers = &engine->recv_buffers};
-    connection->submit = submit;
-    connection->transport_state = &watch->slot;
-    connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
-    if (!strategy || !strategy->buffers)
-        return 0;
-    return ring_buffers_open(engine->ring, &watch->slot.outgoing, (uint16_t)(number + 1),
-                             strategy->buffers(connection->strategy_parameter));
-}
 
 /* All later requests name the descriptors by index (IOSQE_FIXED_FILE). */
 static int register_files(struct ring_engine *engine)
@@ -218,16 +208,33 @@ static int open_ring(struct engine_job *job)
     if (!engine)
         return -ENOMEM;
     /* one for each buffer, and four for each connection; the kernel rounds up, and clamps */
-    setup.completions = (uint32_t)(4 * job->count + job->shared->pool.count);
-    if (setup.completions < COMPLETIONS_LEAST)
-        setup.completions = COMPLETIONS_LEAST;
+    uint32_t completions = (uint32_t)(4 * job->count + job->shared->pool.count);
+    setup.completions = completions > COMPLETIONS_LEAST ? completions : COMPLETIONS_LEAST;
     int result = ring_open(&engine->ring, &setup, &job->shared->waits);
     if (result == 0 && reads_by_ring(job->connections))
         result = recv_buffers_open(&engine->recv_buffers, engine->ring, &job->shared->pool);
-    for (uint32_t i = 0; i < job->count && result == 0; i++)
-        result = open_watch(engine, i);
+    for (uint32_t i = 0; i < job->count && result == 0; i++) {
+        struct connection *connection = &job->connections[i];
+        const struct strategy *strategy = connection->strategy;
+        struct ring_slot *slot = &watch_of(event_loop_task(&engine->loop, i))->slot;
+        *slot = (struct ring_slot){.ring = engine->ring,
+                                   .number = i,
+                                   .file = connection->calls.fd,
+                                   .recv_buffers = &engine->recv_buffers};
+        connection->submit = submit;
+        connection->transport_state = slot;
+        connection->calls.flags = MSG_DONTWAIT; /* with O_NONBLOCK the ring would not wait */
+        if (strategy && strategy->buffers)
+            result = ring_buffers_open(engine->ring, &slot->outgoing, (uint16_t)(i + 1),
+                                       strategy->buffers(connection->strategy_parameter));
+    }
     if (result == 0)
-        result = watch_acceptor(engine);
+        result = event_loop_open_acceptor(&engine->loop);
+    for (uint32_t i = 0; i < engine->loop.acceptor.count && result == 0; i++) {
+        engine->accepting[i] = (struct ring_slot){
+            .ring = engine->ring, .number = (uint32_t)job->count + i, .file = engine->loop.acceptor.fds[i]};
+        result = ring_watch(&engine->accepting[i], RING_READABLE);
+    }
     return result == 0 && own->fixed_files && !job->dial ? register_files(engine) : result;
 }
 

@@ -20,7 +20,6 @@ static int received(struct watch *watch, struct completion *completion)
     recv_buffers_align(buffers, completion);
     if (completion->result <= 0) {
         ssize_t size = security_receive_control_record(connection, completion->result, &byte);
-
         return closing ? 0 : engine_on_data(connection, &byte, size);
     }
     calls_note_moved(&connection->calls, (uint64_t)completion->result);
@@ -40,7 +39,6 @@ static void sent(struct watch *watch, const struct completion *completion)
 
     if (completion->is_notification) {
         uint32_t number = loans_number(connection->loans, completion->token, REQUEST_TOKEN_MAX);
-
         connection_returned(connection, number, number, completion->copied);
     } else {
         if (completion->result > 0)
@@ -105,27 +103,8 @@ static void polled(struct watch *watch, enum ring_kind kind, int result)
     }
 }
 
-/* Merges completions whose buffers follow each other: many chunks cost as much as a bundle. */
-static void merge(struct ring_engine *engine, struct ring_event *event)
-{
-    const struct pool *pool = engine->recv_buffers.pool;
-    struct completion *completion = &event->completion;
-    uint16_t buffer = completion->buffer;
-    int before = 0;
-
-    if (pool->headroom)
-        return;
-    while (completion->result > 0 && (size_t)(completion->result - before) == pool->size) {
-        before = completion->result;
-        buffer = recv_buffers_after(&engine->recv_buffers, buffer);
-        if (!ring_continue(engine->ring, event, buffer))
-            return;
-    }
-}
-
-/* After data, the connection continues only when all completions of this wake-up are handled. So a
- * proxy relays all chunks of a wake-up in one group. The acceptor has the slots after those of the
- * connections, and only watches them. */
+/* After data, the connection continues when all completions of this wake-up are handled: a proxy
+ * relays them in one group. The slots after those of the connections are the acceptor's. */
 static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
 {
     size_t connections = engine->loop.job->count;
@@ -146,8 +125,8 @@ static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         sent(watch, &event->completion);
         return;
     }
-    if (event->kind == RING_RECEIVE)
-        merge(engine, event);
+    if (event->kind == RING_RECEIVE && event->completion.result == (int)engine->recv_buffers.pool->size)
+        ring_merge(engine->ring, event, &engine->recv_buffers);
     if (!event->completion.more)
         watch->outstanding &= ~(1u << event->kind);
     if (event->kind == RING_RECEIVE)
@@ -160,34 +139,24 @@ static void ring_dispatch(struct ring_engine *engine, struct ring_event *event)
         task_released(&watch->task);
 }
 
-/* ---- the loop ---- */
-
-/* If buffers have come back, the starved connections request to receive again. */
-static void resume_starved(struct ring_engine *engine)
-{
-    struct watch *watch = engine->starved;
-
-    if (!watch || !recv_buffers_left(&engine->recv_buffers))
-        return;
-    engine->starved = NULL;
-    while (watch) {
-        struct watch *next = watch->next_starved;
-
-        watch->starved = false;
-        engine->loop.engine->rearm(&watch->task);
-        watch = next;
-    }
-}
-
 void ring_wait(struct event_loop *loop)
 {
     struct ring_engine *engine = (struct ring_engine *)loop;
     uint64_t due_ns = event_loop_is_finishing(loop) ? NEVER : timers_next(&loop->timers);
     bool spins = due_ns != NEVER && loop->job->shared->plan->pace == PACE_SPIN;
     bool waits = !spins && (TAILQ_EMPTY(&loop->ready) || event_loop_is_finishing(loop));
+    struct watch *starved = engine->starved;
     struct ring_event event;
 
-    resume_starved(engine);
+    /* Buffers have come back: the starved connections request to receive again. */
+    if (starved && recv_buffers_left(&engine->recv_buffers)) {
+        engine->starved = NULL;
+        for (struct watch *next; starved; starved = next) {
+            next = starved->next_starved;
+            starved->starved = false;
+            loop->engine->rearm(&starved->task);
+        }
+    }
     recv_buffers_publish(&engine->recv_buffers);
     int result = waits ? ring_enter(engine->ring, due_ns) : ring_poll(engine->ring);
     if (result < 0)

@@ -36,10 +36,5 @@ static inline bool ring_is_outstanding(const struct watch *watch, enum ring_kind
     return watch->outstanding & 1u << kind;
 }
 
-static inline struct ring_engine *ring_engine_of(const struct watch *watch)
-{
-    return (struct ring_engine *)watch->task.loop;
-}
-
 /* wait() of the engine: waits in the ring, and handles the completions that have come. */
 void ring_wait(struct event_loop *loop);

@@ -33,15 +33,10 @@ void stream_read(struct stream *stream, bool on)
 }
 
 /* uv_buf_t has the layout of struct iovec: libuv, uv_buf_t. */
-static const uv_buf_t *buffers_of(const struct iovec *vectors)
-{
-    return (const uv_buf_t *)(const void *)vectors;
-}
-
 static ssize_t try_write(struct connection *connection, struct iovec *vectors, int count, int flags)
 {
     struct stream *stream = connection->transport_state;
-    int taken = uv_try_write(&stream->uv.stream, buffers_of(vectors), (unsigned)count);
+    int taken = uv_try_write(&stream->uv.stream, (void *)vectors, (unsigned)count);
     if (taken > 0)
         calls_note_moved(&connection->calls, (uint64_t)taken);
     return taken;
@@ -63,9 +58,8 @@ static void on_written(uv_write_t *request, int status)
 static int submit(struct connection *connection, const struct send_request *request)
 {
     struct stream *stream = connection->transport_state;
-    const struct msghdr *message = request->message;
-    return uv_write(&stream->request, &stream->uv.stream, buffers_of(message->msg_iov),
-                    (unsigned)message->msg_iovlen, on_written);
+    return uv_write(&stream->request, &stream->uv.stream, (void *)request->message->msg_iov,
+                    (unsigned)request->message->msg_iovlen, on_written);
 }
 
 static const struct layer layer_stream = {.send = socket_send, .sendv = try_write, .receive = socket_receive};

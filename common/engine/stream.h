@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* A libuv stream as the transport of a connection, for strategies that need CAPABLE_LIBUV.
- *
- * A uv_poll_t must not watch the descriptor of a stream. So the stream notifies the engine of
- * received bytes and of finished writes. The stream owns the descriptor. libuv makes the system
- * calls, and uncork cannot count them. */
+/* A libuv stream as the transport of a connection, for strategies that need CAPABLE_LIBUV. It owns
+ * the descriptor, which no uv_poll_t may watch: so it reports received bytes and finished writes.
+ * libuv makes the system calls, and uncork cannot count them. */
 #pragma once
 
 #include "connection/layer.h"
@@ -23,17 +21,15 @@ struct stream {
     uint8_t byte; /* receive buffer for unexpected bytes, at an end that only sends */
 };
 
-/* uv_run() calls these. */
+/* uv_run() calls these: for bytes or an end, as engine_on_data(); and when the request has
+ * completed, with what strategy->completed() returned. */
 struct stream_events {
-    /* Bytes or an end, as for engine_on_data(). */
     void (*arrived)(struct stream *stream, const uint8_t *data, ssize_t size);
-
-    /* The request has completed; `result` is what strategy->completed() returned. */
     void (*written)(struct stream *stream, int result);
 };
 
-/* Passes the descriptor of the connection to the stream. 0, or a negative errno value: the loop may
- * have the handle, but not the descriptor. */
+/* Takes over the descriptor of the connection. 0, or a negative errno value: the loop may have the
+ * handle, but not the descriptor. */
 int stream_open(struct stream *stream, uv_loop_t *loop, struct connection *connection,
                 const struct stream_events *events);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a task of an event loop does next. */
+/* What a task of an event loop does next, and the descriptors of connections that reconnect. */
 #include "engine/event_loop.h"
 
 #define PUSHES_PER_TURN 64 /* then the other ready tasks run */
@@ -20,6 +20,79 @@ static void make_ready(struct task *task)
 
 /* ---- descriptors of connections that reconnect ---- */
 
+int dial_fail(const struct dial *dial, struct connection *connection, int result)
+{
+    struct problem *problem = &connection->shared->problem;
+    if (result == -ECANCELED)
+        problem_failure(problem, "the run was ended");
+    else
+        address_refused(dial->target, -result, problem);
+    lifecycle_advance(&connection->state, EVENT_BROKEN);
+    return result;
+}
+
+int dial_open(struct dial *dial, struct connection *connection)
+{
+    const struct plan *plan = connection->plan;
+    bool blocking = !plan->ends[connection->end].engine->nonblocking;
+    int fd = sockets_make(dial->target->storage.ss_family, SOCK_STREAM, plan->transport->protocol, blocking);
+    int result = fd < 0 ? -errno : dial->adopt(dial->owner, connection, fd);
+
+    connection->calls.counts.made[CALL_SOCKET]++;
+    lifecycle_advance(&connection->state, EVENT_CONNECT);
+    connection->hello_left = plan_is_foreign(plan) ? 0 : HELLO_SIZE;
+    connection_restart_loans(connection);
+    if (result == 0)
+        result = transport_prepare_again(plan, connection->end, &connection->calls, true);
+    return result < 0 ? dial_fail(dial, connection, result) : 0;
+}
+
+/* A driver first sends close_notify: all requests were answered, so the socket buffer has room. */
+static void dial_close(struct dial *dial, struct connection *connection)
+{
+    if (connection->drives && connection->filter_state && connection_is_open(connection))
+        security_close_notify(connection);
+    security_end(connection);
+    connection->calls.counts.made[CALL_CLOSE]++;
+    dial->drop(dial->owner, connection);
+    lifecycle_advance(&connection->state, EVENT_DROPPED);
+}
+
+int dial_connect(struct dial *dial, struct connection *connection)
+{
+    int result = dial_open(dial, connection);
+
+    if (result < 0)
+        return result;
+    connection->calls.counts.made[CALL_CONNECT]++;
+    if (connect(connection->calls.fd, &dial->target->any, dial->target->size) < 0 && errno != EINPROGRESS)
+        result = -errno;
+    if (result == -EAGAIN) {
+        dial_close(dial, connection);
+        lifecycle_advance(&connection->state, EVENT_RELEASED);
+        return result;
+    }
+    if (result < 0)
+        return dial_fail(dial, connection, result);
+    lifecycle_advance(&connection->state, EVENT_CONNECTED);
+    return 0;
+}
+
+/* Sends the rest of the hello with MSG_MORE, and opens the filter. 0 or a negative errno value. */
+NOT_INLINE static int dial_send_hello(const struct dial *dial, struct connection *connection)
+{
+    uint8_t hello[HELLO_SIZE];
+    hello_make(hello, dial->token, connection->number);
+    while (connection->hello_left) {
+        ssize_t sent = calls_send(&connection->calls, hello + HELLO_SIZE - connection->hello_left,
+                                  connection->hello_left, MSG_MORE);
+        if (sent < 0)
+            return (int)sent;
+        connection->hello_left -= (uint32_t)sent;
+    }
+    return security_begin(connection);
+}
+
 static void close_descriptor(struct task *task)
 {
     struct connection *connection = task->connection;
@@ -34,10 +107,23 @@ static void close_descriptor(struct task *task)
 static void use_next_descriptor(struct task *task)
 {
     struct event_loop *loop = task->loop;
-    int result = dial_assign(loop->job->dial, task->connection, task->next_fd);
+    struct dial *dial = loop->job->dial;
+    struct connection *connection = task->connection;
+    int result = dial->adopt(dial->owner, connection, task->next_fd);
+
+    connection_restart_loans(connection);
+    if (result == 0)
+        result = transport_prepare_again(connection->plan, connection->end, &connection->calls, false);
+    if (result == 0 && !dial->proved &&
+        transport_check_connection(connection->plan, connection->end, task->next_fd,
+                                   &connection->shared->problem) < 0)
+        result = -EPROTONOSUPPORT;
+    dial->proved = true;
+    if (result == 0)
+        result = security_begin(connection);
     task->next_fd = -1;
     if (result < 0)
-        loop->result = engine_fail(task->connection, "accept a connection from", result);
+        loop->result = engine_fail(connection, "accept a connection from", result);
     else
         loop->engine->accepted(task);
 }
@@ -47,8 +133,6 @@ static void use_next_descriptor(struct task *task)
 static void close_if_ended(struct task *task)
 {
     const struct connection *connection = task->connection;
-    if (!connection->reconnects)
-        return;
     if ((connection_has_ended(connection) || task->next_fd >= 0) && connection->calls.fd >= 0 &&
         !engine_has_lent(connection))
         close_descriptor(task);
@@ -69,8 +153,7 @@ static inline void close_if_done(struct task *task)
         close_descriptor(task);
 }
 
-/* Completes a silent request, if the received bytes prove that the peer has received all of it: see
- * request_describe(). */
+/* Completes a silent request, if what was received proves its delivery: see request_describe(). */
 static void on_reply(struct task *task)
 {
     struct connection *connection = task->connection;
@@ -84,12 +167,19 @@ static void on_reply(struct task *task)
     connection->awaits = AWAITS_NOTHING;
 }
 
-/* The driver connects again only when the last reply is complete. */
-void task_accepted(struct task *task, int fd)
+/* The connection may still have its previous descriptor: the driver has closed it, and connects
+ * again only when the last reply is complete. */
+bool task_accepted(void *owner, const uint8_t *hello, int fd)
 {
+    struct event_loop *loop = owner;
+    int64_t number = hello_read(hello, loop->job->dial->token, loop->job->count);
+    if (number < 0 || loop->result < 0 || event_loop_task(loop, (size_t)number)->next_fd >= 0)
+        return false;
+    struct task *task = event_loop_task(loop, (size_t)number);
     task->next_fd = fd;
     on_reply(task);
     close_if_ended(task);
+    return true;
 }
 
 void task_released(struct task *task)
@@ -113,7 +203,8 @@ static void on_idle(struct task *task)
     struct connection *connection = task->connection;
     bool lent = connection->queue.released != connection->queue.appended;
 
-    close_if_ended(task);
+    if (connection->reconnects)
+        close_if_ended(task);
     if (lent && (!connection_room(connection) || !engine_may_fill(connection)))
         return;
     if (!lent && role_is_over(connection)) {

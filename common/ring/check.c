@@ -1,53 +1,9 @@
 /* SPDX-License-Identifier: MIT */
+/* Tests by effect what the io_uring of this kernel does. */
 #include "base/clock.h"
-#include "base/files.h"
 #include "ring/ring.h"
 
 #include <string.h>
-
-/* ---- availability ---- */
-
-#define NOT_USABLE "io_uring cannot be used here: "
-
-/* Reports why ring_open() returned `result`, as far as the system tells. */
-static int refuse(int result, struct problem *problem)
-{
-    const char *why = strerror(-result);
-    int disabled = 0;
-
-    scan_file("/proc/sys/kernel/io_uring_disabled", 1, "%d", &disabled);
-    if (result == -EPERM && disabled)
-        return problem_unsupported(problem,
-                                   NOT_USABLE "kernel.io_uring_disabled is %d; "
-                                              "sysctl -w kernel.io_uring_disabled=0 allows it",
-                                   disabled);
-    if (result == -EPERM || result == -EACCES)
-        return problem_unsupported(
-            problem, NOT_USABLE "a policy of this system forbids it (%s), as containers often do", why);
-    if (result == -ENOSYS)
-        why = "this kernel was built without it";
-    else if (result == -EINVAL)
-        why = "this kernel rejects the setup; defer_taskrun and single_issuer need Linux 6.1";
-    else if (result == -ENOMEM)
-        why = "there is no memory, or the limit of locked memory is too low (ulimit -l)";
-    return problem_unsupported(problem, NOT_USABLE "%s", why);
-}
-
-int ring_check(const struct ring_setup *setup, struct problem *problem)
-{
-    static bool known[2][2][2];
-    bool *works = &known[setup->defer_taskrun][setup->single_issuer][setup->registered_ring];
-    struct call_counts counts = {0};
-    struct ring *ring;
-    if (*works)
-        return 0;
-    int result = ring_open(&ring, setup, &counts);
-    ring_close(ring);
-    *works = result == 0;
-    return *works ? 0 : refuse(result, problem);
-}
-
-/* ---- tests by effect ---- */
 
 #define PIECE 4u  /* bytes of a buffer */
 #define PIECES 4u /* buffers */

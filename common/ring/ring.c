@@ -157,17 +157,25 @@ bool ring_next(struct ring *ring, struct ring_event *event)
     return true;
 }
 
-bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer)
+void ring_merge(struct ring *ring, struct ring_event *event, const struct recv_buffers *buffers)
 {
-    struct io_uring_cqe *cqe = peek(ring);
-    if (!cqe || cqe->res <= 0 || cqe->user_data != event->user_data ||
-        cqe->flags >> IORING_CQE_BUFFER_SHIFT != buffer || cqe->res > INT_MAX - event->completion.result)
-        return false;
-    event->completion.result += cqe->res;
-    event->completion.more = cqe->flags & IORING_CQE_F_MORE;
-    io_uring_cqe_seen(&ring->uring, cqe);
-    ring->counts->completions++;
-    return true;
+    const struct pool *pool = buffers->pool;
+    struct completion *completion = &event->completion;
+    uint16_t buffer = completion->buffer;
+    int last = completion->result; /* bytes in `buffer` */
+
+    while (!pool->headroom && last == (int)pool->size) {
+        struct io_uring_cqe *cqe = peek(ring);
+        buffer = recv_buffers_after(buffers, buffer);
+        if (!cqe || cqe->res <= 0 || cqe->user_data != event->user_data ||
+            cqe->flags >> IORING_CQE_BUFFER_SHIFT != buffer || cqe->res > INT_MAX - completion->result)
+            return;
+        last = cqe->res;
+        completion->result += last;
+        completion->more = cqe->flags & IORING_CQE_F_MORE;
+        io_uring_cqe_seen(&ring->uring, cqe);
+        ring->counts->completions++;
+    }
 }
 
 /* ---- requests ---- */
@@ -186,11 +194,15 @@ static struct io_uring_sqe *next_entry(struct ring *ring, enum ring_kind kind, u
     return io_uring_get_sqe(&ring->uring);
 }
 
-static void finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slot, enum ring_kind kind,
-                         uint32_t token)
+/* Returns 0, or a negative errno value if there was no entry. */
+static int finish_entry(struct io_uring_sqe *entry, const struct ring_slot *slot, enum ring_kind kind,
+                        uint32_t token)
 {
+    if (!entry)
+        return -errno;
     entry->flags |= slot->registered ? IOSQE_FIXED_FILE : 0;
     entry->user_data = user_data(slot, kind, token);
+    return 0;
 }
 
 int ring_send(struct ring_slot *slot, const struct send_request *request)
@@ -219,8 +231,7 @@ int ring_send(struct ring_slot *slot, const struct send_request *request)
         entry->flags |= IOSQE_BUFFER_SELECT;
         entry->buf_group = slot->outgoing.group;
     }
-    finish_entry(entry, slot, RING_SEND, request->token);
-    return 0;
+    return finish_entry(entry, slot, RING_SEND, request->token);
 }
 
 _Static_assert(sizeof(struct io_uring_recvmsg_out) == RECEIVE_HEADER, "size of the header");
@@ -243,8 +254,7 @@ int ring_receive(struct ring_slot *slot, unsigned options)
     entry->ioprio |= options & RECEIVE_BUNDLE ? BUNDLE : 0;
     entry->flags |= IOSQE_BUFFER_SELECT;
     entry->buf_group = RECV_GROUP;
-    finish_entry(entry, slot, RING_RECEIVE, slot->receives);
-    return 0;
+    return finish_entry(entry, slot, RING_RECEIVE, slot->receives);
 }
 
 int ring_watch(struct ring_slot *slot, enum ring_kind kind)
@@ -256,21 +266,17 @@ int ring_watch(struct ring_slot *slot, enum ring_kind kind)
                                       [RING_WAKE] = POLLIN};
     struct io_uring_sqe *entry = next_entry(slot->ring, kind, 1);
 
-    if (!entry)
-        return -errno;
-    io_uring_prep_poll_add(entry, slot->file, events[kind]);
-    finish_entry(entry, slot, kind, 0);
-    return 0;
+    if (entry)
+        io_uring_prep_poll_add(entry, slot->file, events[kind]);
+    return finish_entry(entry, slot, kind, 0);
 }
 
 int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen_t size)
 {
     struct io_uring_sqe *entry = next_entry(slot->ring, RING_CONNECT, 1);
-    if (!entry)
-        return -errno;
-    io_uring_prep_connect(entry, slot->file, address, size);
-    finish_entry(entry, slot, RING_CONNECT, 0);
-    return 0;
+    if (entry)
+        io_uring_prep_connect(entry, slot->file, address, size);
+    return finish_entry(entry, slot, RING_CONNECT, 0);
 }
 
 /* On a registered file the request also has its flag, which only Linux 5.19 or later ignores in a
@@ -278,11 +284,9 @@ int ring_connect(struct ring_slot *slot, const struct sockaddr *address, socklen
 int ring_cancel(struct ring_slot *slot, enum ring_kind kind)
 {
     struct io_uring_sqe *entry = next_entry(slot->ring, RING_CANCEL, 1);
-    if (!entry)
-        return -errno;
-    io_uring_prep_cancel64(entry, user_data(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
-    finish_entry(entry, slot, RING_CANCEL, 0);
-    return 0;
+    if (entry)
+        io_uring_prep_cancel64(entry, user_data(slot, kind, kind == RING_RECEIVE ? slot->receives : 0), 0);
+    return finish_entry(entry, slot, RING_CANCEL, 0);
 }
 
 /* ---- provided buffers ---- */
@@ -344,7 +348,6 @@ static void on_release(void *owner, uint32_t number, uint32_t count)
     const struct pool *pool = buffers->pool;
     for (uint32_t i = 0; i < count; i++) {
         uint32_t place = recv_buffers_place(buffers, buffers->added++);
-
         buffers->order[place] = (uint16_t)(number + i);
         buffers->places[number + i] = (uint16_t)place;
     }
@@ -355,10 +358,10 @@ static void on_release(void *owner, uint32_t number, uint32_t count)
 int recv_buffers_open(struct recv_buffers *buffers, struct ring *ring, struct pool *pool)
 {
     *buffers = (struct recv_buffers){.pool = pool};
-    buffers->order = calloc(2 * (size_t)pool->count, sizeof *buffers->order);
-    buffers->places = calloc(pool->count, sizeof *buffers->places);
-    if (!buffers->order || !buffers->places)
+    buffers->order = calloc(3 * (size_t)pool->count, sizeof *buffers->order);
+    if (!buffers->order)
         return -ENOMEM;
+    buffers->places = buffers->order + 2 * (size_t)pool->count;
     int result = ring_buffers_open(ring, &buffers->ring, RECV_GROUP, pool->count);
     if (result < 0)
         return result;
@@ -374,7 +377,6 @@ void recv_buffers_close(struct recv_buffers *buffers)
 {
     ring_buffers_close(&buffers->ring);
     free(buffers->order);
-    free(buffers->places);
     *buffers = (struct recv_buffers){0};
 }
 

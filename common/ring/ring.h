@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* An io_uring of one data thread: requests, completions, rings of provided buffers.
- *
- * Only ring.c uses liburing. A build without it has absent_liburing.c instead, so that strategies
- * and readings still compile. A request is only queued; the next ring_enter() submits all queued
- * requests. Only the open functions allocate memory. */
+/* An io_uring of one data thread: requests, completions, rings of provided buffers. A request is
+ * only queued; the next ring_enter() submits all. Only the open functions allocate memory. Only
+ * ring.c uses liburing; strategies and readings compile without it: engine/absent_liburing.c. */
 #pragma once
 
 #include "base/calls.h"
 #include "base/memory.h"
-#include "base/problem.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -23,17 +20,15 @@ struct io_uring_buf_ring;
 enum send_option {
     SEND_LINK = 1,     /* the next request starts after this one completes: IOSQE_IO_LINK */
     SEND_SILENT = 2,   /* success posts no completion: IOSQE_CQE_SKIP_SUCCESS, Linux 5.17 */
-    SEND_ZEROCOPY = 4, /* Linux 6.0, several vectors 6.1; after the second completion the memory
-                          may be reused */
+    SEND_ZEROCOPY = 4, /* the memory is free after two completions; Linux 6.0, many vectors 6.1 */
     SEND_PROVIDED = 8, /* sends the next provided buffer (Linux 6.10) */
     SEND_BUNDLE = 16,  /* with SEND_PROVIDED: sends all provided buffers */
     SEND_RESTART = 32, /* removes the provided buffers first */
 };
 
 struct send_request {
-    const struct msghdr *message; /* must stay valid with its vectors until the completion. NULL:
-                                     `data` is sent */
-    const void *data;             /* `size` bytes, which must stay valid as long */
+    const struct msghdr *message; /* valid with its vectors until the completion; or NULL: `data` */
+    const void *data;             /* `size` bytes, valid until the completion */
     size_t size;
     int flags;        /* of send(2) */
     unsigned options; /* enum send_option */
@@ -65,7 +60,6 @@ struct completion {
 
 /* ---- a ring ---- */
 
-/* The authors of io_uring recommend all switches on; their effect can be measured. */
 struct ring_setup {
     bool defer_taskrun;   /* IORING_SETUP_DEFER_TASKRUN, Linux 6.1: enter(2) posts completions */
     bool single_issuer;   /* IORING_SETUP_SINGLE_ISSUER, Linux 6.0; defer_taskrun needs it */
@@ -116,10 +110,6 @@ struct ring_event {
 
 /* Takes the oldest completion. Returns false when there is none. */
 bool ring_next(struct ring *ring, struct ring_event *event);
-
-/* Takes the oldest completion too if it continues the receive of `event`: the same request, and the
- * bytes are in `buffer`. Adds its bytes to `event`. Returns false if it does not. */
-bool ring_continue(struct ring *ring, struct ring_event *event, uint16_t buffer);
 
 /* ---- requests ---- */
 
@@ -179,8 +169,8 @@ void ring_buffers_close(struct ring_buffers *buffers);
 /* Removes all buffers; none may be in use. 0 or a negative errno value. */
 int ring_buffers_empty(struct ring *ring, struct ring_buffers *buffers);
 
-/* Adds `count` buffers of `size` bytes at the tail, which must have room. They are adjacent in
- * memory and numbered from `number` on. The kernel sees them after ring_buffers_publish(). */
+/* Adds `count` buffers of `size` bytes, adjacent in memory and numbered from `number` on, at the
+ * tail, which must have room. The kernel sees them after ring_buffers_publish(). */
 void ring_buffers_add(struct ring_buffers *buffers, const void *data, uint32_t size, uint16_t number,
                       uint32_t count);
 void ring_buffers_publish(struct ring_buffers *buffers);
@@ -193,7 +183,7 @@ struct recv_buffers {
     struct ring_buffers ring;
     struct pool *pool;
     uint16_t *order;       /* buffer numbers, in the order in which they were added */
-    uint16_t *places;      /* the index of each buffer in `order` */
+    uint16_t *places;      /* the index of each buffer in `order`; in the same memory */
     uint32_t added, taken; /* counters; the kernel has the difference */
 };
 
@@ -234,17 +224,15 @@ static inline uint16_t recv_buffers_after(const struct recv_buffers *buffers, ui
  * `result` to their number. At the end of a stream there is only a header: releases the buffer. */
 void recv_buffers_align(struct recv_buffers *buffers, struct completion *completion);
 
+/* Adds to `event` the next completions of its receive, as long as each one has filled its buffer
+ * and the next has its bytes in the buffer after it. Many chunks then cost as much as a bundle. */
+void ring_merge(struct ring *ring, struct ring_event *event, const struct recv_buffers *buffers);
+
 /* Takes a span of buffers that are adjacent in memory, from the `size` bytes that begin in buffer
  * `number`. Sets `data` to its bytes and `number` to the next buffer. Returns the size of the span
  * in bytes. The kernel no longer owns these buffers. */
 size_t recv_buffers_take(struct recv_buffers *buffers, uint16_t *number, size_t size, const uint8_t **data);
 
-/* ---- what this system allows; only the control thread asks ---- */
-
-/* Tries the setup, until it once succeeds. 0, or -1 with an unsupported problem. */
-int ring_check(const struct ring_setup *setup, struct problem *problem);
-
-/* Tests by effect, on a connected pair: a send with these options from `from` to `to`, or else a
- * multishot receive at `to`. 1; 0, also without a ring; or a negative errno value if memory or
- * descriptors are exhausted. */
+/* Tests these options by effect on a connected pair: of a send at `from`, or a multishot receive at
+ * `to`. 1; 0, also without a ring; or a negative errno value if memory or descriptors run out. */
 int ring_has(bool sends, unsigned options, int from, int to);

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A connection of the plan is a slot, which uses one descriptor after another. The end of a
- * descriptor is not the end of the work. So the role of the server ends when it has received all
- * bytes that the client reports as sent. */
+/* A connection of the plan is a slot, which uses one descriptor after another. Their end is not the
+ * end of the work: the role of the server ends with the last byte that the client reports. */
 #include "workload/roles.h"
 
 const struct workload workload_connect = {

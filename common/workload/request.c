@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Request and reply over persistent connections. These are the roles for a protocol with heads; the
- * roles without heads are in exchange.c. */
+/* Request and reply over persistent connections, in a protocol with heads; exchange.c has none. */
 #include "base/digest.h"
 #include "connection/protocol.h"
 #include "workload/roles.h"
@@ -20,27 +19,23 @@ static struct span *append(struct connection *connection, const void *data, uint
     return span;
 }
 
-/* Returns `size` bytes of content. With verify=on, byte n of the content is byte n of the
- * pattern. */
-static const uint8_t *content(struct connection *connection, uint64_t offset, uint64_t size)
-{
-    const struct source *source = &connection->shared->source;
-    if (!source->patterned)
-        return source_take(source, &connection->source_position, size);
-    return source->memory.bytes + offset % source->period;
-}
-
 /* The memory of the head belongs to the span until its release, because a strategy may lend it to
- * the kernel. */
+ * the kernel. With verify=on, byte n of the content is byte n of the pattern. */
 static struct span *append_piece(struct connection *connection,
                                  size_t (*write)(uint8_t *, const struct call *), const struct call *call,
                                  bool has_payload, const char *end)
 {
     const struct send_queue *queue = &connection->queue;
+    const struct source *source = &connection->shared->source;
     uint8_t *head = connection->framing->heads + (queue->appended & queue->mask) * PROTOCOL_SENT_MAX;
     struct span *last = append(connection, head, write(head, call));
-    if (has_payload)
-        last = append(connection, content(connection, call->offset, call->bytes), call->bytes);
+
+    if (has_payload) {
+        const uint8_t *content = source->patterned
+                                     ? source->memory.bytes + call->offset % source->period
+                                     : source_take(source, &connection->source_position, call->bytes);
+        last = append(connection, content, call->bytes);
+    }
     if (has_payload && end)
         last = append(connection, end, strlen(end));
     last->marks = FRAGMENT_ENDS_MESSAGE;
@@ -70,7 +65,6 @@ static void fill_requests(struct connection *connection)
         const struct operation *operation = operations_at(&plan->operations, requester->begun);
         uint64_t offset = next_offset(connection, operation->bytes);
         struct call *call = framing_take(connection->framing, operation->kind, operation->bytes, offset);
-
         requester_note_begun(connection->shared, requester, (uint32_t)call->cookie);
         last = append_piece(connection, plan->protocol->write_request, call, call->kind->stores,
                             plan->protocol->request_end);
@@ -91,7 +85,6 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
         const struct operation *operation = operations_at(operations, requester->begun + i);
         struct call call = {.kind = operation->kind, .bytes = operation->bytes};
         uint8_t head[PROTOCOL_SENT_MAX];
-
         bytes += protocol->write_request(head, &call) + (call.kind->stores ? call.bytes + end : 0);
     }
     return bytes;
@@ -99,9 +92,8 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 
 /* ---- receiving ---- */
 
-/* Returns true if op= allows this request: the source has memory for the largest reply of op= only.
- * framing->size is 0 if the content of the protocol has no addresses. Values that foreign clients
- * set are not stored, so any size is allowed. */
+/* Whether op= allows this request: the source has memory for the largest reply of op= only. Without
+ * addresses framing->size is 0. Values of foreign clients are not stored: any size is allowed. */
 static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
@@ -113,18 +105,6 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
         return true;
     return call->bytes && call->bytes <= shape->longest_span &&
            (!size || (call->offset <= size && call->bytes <= size - call->offset));
-}
-
-/* Reads the text that follows the payload of a request. */
-static int read_request_end(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const char *end = connection->plan->protocol->request_end;
-    struct piece *piece = &connection->framing->piece;
-    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
-        return framing_refuse_text(connection, data, size, NO_REQUEST);
-    if (size >= strlen(end))
-        *piece = (struct piece){.call = piece->call, .is_last = true};
-    return (int)strlen(end);
 }
 
 static int read_request(struct connection *connection, const uint8_t *data, size_t size)
@@ -150,14 +130,22 @@ static int read_request(struct connection *connection, const uint8_t *data, size
     return head;
 }
 
-/* Reads the head of the next piece, as read_reply(). */
+/* Reads the head of the next piece, as read_reply(), or the text after the payload of a request. */
 static int parse(struct connection *connection, const uint8_t *data, size_t size)
 {
+    const struct protocol *protocol = connection->plan->protocol;
+    const char *end = protocol->request_end;
     struct piece *piece = &connection->framing->piece;
+
     if (connection->drives)
-        return connection->plan->protocol->read_reply(connection, data, size, piece);
-    return piece->call && !piece->is_last ? read_request_end(connection, data, size)
-                                          : read_request(connection, data, size);
+        return protocol->read_reply(connection, data, size, piece);
+    if (!piece->call || piece->is_last)
+        return read_request(connection, data, size);
+    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
+        return framing_refuse_text(connection, data, size, NO_REQUEST);
+    if (size >= strlen(end))
+        *piece = (struct piece){.call = piece->call, .is_last = true};
+    return (int)strlen(end);
 }
 
 /* Collects and parses a head. Returns how many bytes of `data` belong to it, or a negative errno
@@ -187,58 +175,49 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
     return (ssize_t)taken;
 }
 
-/* Verifies payload, as the plan says. A server for foreign clients stores it, if the content has
- * addresses. Clients that write and read the same bytes at the same time race, as on a disk: each
- * byte is the old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
-static int take_payload(struct connection *connection, const uint8_t *data, size_t size)
-{
-    const struct plan *plan = connection->plan;
-    const struct piece *piece = &connection->framing->piece;
-    uint64_t offset = piece->offset + piece->payload - connection->framing->left;
-    size_t agree = plan->verify ? pattern_compare(data, size, offset) : size;
-    if (agree != size)
-        return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s", offset + agree,
-                              piece->call->kind->name);
-    if (size && connection->shared->content && !plan->protocol->has_keys)
-        memcpy(connection->shared->source.memory.bytes + offset, data, size);
-    return 0;
-}
-
-/* Handles all bytes. Adds the number of requests or replies that they complete to `whole`. */
+/* Handles all bytes. Adds the number of requests or replies that they complete to `whole`. Verifies
+ * payload, as the plan says. A server for foreign clients stores it, if the content has addresses.
+ * Clients that write and read the same bytes at the same time race, as on a disk: each byte is the
+ * old one or the new one. No test does that, so ThreadSanitizer needs no exception. */
 static int take(struct connection *connection, const uint8_t *data, size_t size, uint64_t *whole)
 {
+    const struct plan *plan = connection->plan;
     struct framing *framing = connection->framing;
+    const struct piece *piece = &framing->piece;
     const uint8_t *end = data + size;
 
     while (data < end) {
         if (!framing->left) {
             ssize_t taken = take_head(connection, data, (size_t)(end - data));
-
             framing->quits = taken == -ESHUTDOWN;
             if (taken < 0)
                 return framing->quits ? 0 : (int)taken;
             data += taken;
             if (framing->held)
                 break;
-            framing->left = framing->piece.payload;
+            framing->left = piece->payload;
         }
         size_t part = MIN(framing->left, (size_t)(end - data));
-        if (take_payload(connection, data, part) < 0)
-            return -EBADMSG;
+        uint64_t offset = piece->offset + piece->payload - framing->left;
+        size_t agree = plan->verify ? pattern_compare(data, part, offset) : part;
+        if (agree != part)
+            return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s",
+                                  offset + agree, piece->call->kind->name);
+        if (part && connection->shared->content && !plan->protocol->has_keys)
+            memcpy(connection->shared->source.memory.bytes + offset, data, part);
         framing->left -= part;
         data += part;
-        if (framing->left || !framing->piece.is_last)
+        if (framing->left || !piece->is_last)
             continue;
         ++*whole;
         if (connection->drives) {
-            requester_note_reply(connection->shared, connection->role_state,
-                                 (uint32_t)framing->piece.call->cookie);
-            framing_release(framing, framing->piece.call);
+            requester_note_reply(connection->shared, connection->role_state, (uint32_t)piece->call->cookie);
+            framing_release(framing, piece->call);
         } else {
             framing->received++;
         }
     }
-    connection->arrivals.partial = framing->held || framing->left || !framing->piece.is_last;
+    connection->arrivals.partial = framing->held || framing->left || !piece->is_last;
     return 0;
 }
 
@@ -275,7 +254,6 @@ static void fill_replies(struct connection *connection)
         responder_spin(connection->shared, count);
     for (; count; count--) {
         const struct call *call = &framing->calls[framing->answered++ & framing->mask];
-
         last =
             append_piece(connection, protocol->write_reply, call, call->kind->fetches, protocol->reply_end);
     }
@@ -283,9 +261,8 @@ static void fill_replies(struct connection *connection)
         last->marks |= FRAGMENT_ENDS_GROUP;
 }
 
-/* A foreign client may send any number of requests at once. So the server accepts the rest of the
- * payload, and no more heads of HEAD_MIN than the ring has room for. One byte may complete a held
- * head. */
+/* A foreign client may send any number of requests at once: the server accepts the rest of the
+ * payload, and no more heads than the ring has room for. One byte may complete a held head. */
 static size_t server_wants(const struct connection *connection)
 {
     const struct framing *framing = connection->framing;

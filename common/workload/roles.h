@@ -1,21 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Roles (connection/workload.h) that several workloads share, and the schedule of an open loop.
- *
- * Requests and replies: the requester sends requests; the responder sends a reply to each complete
- * request. Messages one way, or both ways at the same time: the driver sends as fast as it can, the
- * follower receives, `both` does both. */
+/* Roles (connection/workload.h) that several workloads share, and the schedule of an open loop. The
+ * requester sends requests, the responder replies to each. One way, the driver sends messages as
+ * fast as it can, and the follower receives; `both` does both. */
 #pragma once
 
 #include "connection/workload.h"
 #include "plan/plan.h"
 
-/* When the requests of one connection are due in an open loop, independent of earlier requests.
- *
- * The schedules of all connections together have `rate` starts a second. `even`: all starts of the
- * run are equally spaced, and the connections take them in turn. `poisson`: each connection draws
+/* When the requests of one connection are due in an open loop, independent of earlier requests. The
+ * schedules of all connections together have `rate` starts a second. `even`: all starts of the run
+ * are equally spaced, and the connections take them in turn. `poisson`: each connection draws
  * exponential intervals, because independent Poisson processes add up to one. The draws depend only
- * on the arrival_seed of the plan and the number of the connection. So cells with the same seed
- * have the same arrivals. */
+ * on arrival_seed and the number of the connection: the same seed gives the same arrivals. */
 struct schedule {
     const struct plan *plan;
     uint64_t due_ns; /* next start, from the beginning of the phase */

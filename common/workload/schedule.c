@@ -58,30 +58,24 @@ void schedule_advance(struct schedule *schedule)
 
 #define COUNTED_ONE_BY_ONE 10000
 
-/* The number of starts in a time has a Poisson distribution. For large numbers it is nearly normal,
- * and drawn as Box and Muller 1958 do. */
-static uint64_t count_poisson(struct schedule rest, uint64_t deadline_ns)
+/* poisson: the number of starts in a time has a Poisson distribution. For large numbers it is
+ * nearly normal, and drawn as Box and Muller 1958 do. */
+uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns)
 {
-    double expected = ((double)deadline_ns - (double)rest.due_ns) / mean_interval_ns(&rest);
-    uint64_t count = 0;
+    struct schedule rest = *schedule;
+    uint64_t rate = rest.plan->rate, rest_ns = deadline_ns % NS_PER_S, count = 0;
+    /* even: the first number, among those of all connections, that is not before the deadline */
+    uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
 
+    if (rest.plan->arrival != ARRIVAL_POISSON)
+        return first > rest.number ? (first - rest.number - 1) / rest.plan->connections + 1 : 0;
+    double expected = ((double)deadline_ns - (double)rest.due_ns) / mean_interval_ns(&rest);
     if (expected > COUNTED_ONE_BY_ONE) {
         double radius = sqrt(2 * draw_exponential(&rest.random));
         double normal = radius * cos(6.283185307179586 * draw_uniform(&rest.random));
-
         return 1 + (uint64_t)llround(expected + sqrt(expected) * normal);
     }
     for (; rest.due_ns < deadline_ns; count++)
         schedule_advance(&rest);
     return count;
-}
-
-uint64_t schedule_count_until(const struct schedule *schedule, uint64_t deadline_ns)
-{
-    uint64_t rate = schedule->plan->rate, rest_ns = deadline_ns % NS_PER_S;
-    /* even: the first number, among those of all connections, that is not before the deadline */
-    uint64_t first = deadline_ns / NS_PER_S * rate + (rest_ns * rate + NS_PER_S - 1) / NS_PER_S;
-    if (schedule->plan->arrival == ARRIVAL_POISSON)
-        return count_poisson(*schedule, deadline_ns);
-    return first > schedule->number ? (first - schedule->number - 1) / schedule->plan->connections + 1 : 0;
 }

@@ -3,10 +3,13 @@
 #include "unit.h"
 
 #include "base/clock.h"
+#include "engine/engine.h"
 #include "ring/ring.h"
 
 #include <pthread.h>
 #include <unistd.h>
+
+extern const struct engine engine_ring;
 
 static struct ring *ring;
 static struct call_counts counts;
@@ -25,7 +28,7 @@ static void set_buffers(int fd)
 
 static int check(struct problem *problem)
 {
-    return ring_check(&(struct ring_setup){true, true, true, 0}, problem);
+    return engine_ring.check(NULL, problem);
 }
 
 static void open_ring(void)
@@ -131,13 +134,13 @@ static void need(bool sends, unsigned options, const char *what)
 
 TEST(every_setup_can_be_switched_off)
 {
-    struct ring_setup setups[] = {{0},
-                                  {.single_issuer = true},
-                                  {.single_issuer = true, .defer_taskrun = true},
-                                  {.registered_ring = true}};
+    struct end_plan setups[] = {{0},
+                                {.single_issuer = true},
+                                {.single_issuer = true, .defer_taskrun = true},
+                                {.registered_ring = true}};
 
     for (size_t i = 0; i < COUNT_OF(setups); i++)
-        assert_accepted(ring_check(&setups[i], &unit_problem));
+        assert_accepted(engine_ring.check(&setups[i], &unit_problem));
 }
 
 TEST(a_wait_ends_when_it_is_due)
@@ -386,13 +389,16 @@ TEST(a_completion_that_continues_another_is_taken_with_it_and_no_other)
     assert_int_equal(send(fds[0], "0123456789abcdef0123456789abcdef0123", 36, 0), 36);
     assert_int_equal(await().completion.result, 16);
     uint16_t number = event.completion.buffer;
-    assert_false(ring_continue(ring, &event, number)); /* the next is in another buffer */
-    assert_true(ring_continue(ring, &event, recv_buffers_after(&recv_buffers, number)));
-    assert_true(ring_continue(ring, &event,
-                              recv_buffers_after(&recv_buffers, recv_buffers_after(&recv_buffers, number))));
-    assert_false(ring_continue(ring, &event, 3)); /* there is no other */
+    event.completion.buffer = recv_buffers_after(&recv_buffers, number);
+    ring_merge(ring, &event, &recv_buffers); /* the next is in another buffer */
+    assert_int_equal(event.completion.result, 16);
+    event.completion.buffer = number;
+    ring_merge(ring, &event, &recv_buffers);
     assert_int_equal(event.completion.result, 36);
     assert_true(event.completion.more);
+    event.completion = (struct completion){.result = 16, .buffer = number};
+    ring_merge(ring, &event, &recv_buffers); /* there is no other */
+    assert_int_equal(event.completion.result, 16);
     assert_int_equal(recv_buffers_take(&recv_buffers, &number, 36, &data), 36);
     assert_memory_equal(data, "0123456789abcdef0123456789abcdef0123", 36);
 }
