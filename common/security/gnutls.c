@@ -6,15 +6,6 @@
 
 #include <stdio.h>
 
-static enum handshake handshake_of(gnutls_session_t session)
-{
-    if (gnutls_auth_get_type(session) == GNUTLS_CRD_CERTIFICATE)
-        return HANDSHAKE_CERTIFICATE;
-    if (gnutls_session_is_resumed(session))
-        return HANDSHAKE_TICKET;
-    return gnutls_kx_get(session) == GNUTLS_KX_PSK ? HANDSHAKE_PSK : HANDSHAKE_PSK_ECDHE;
-}
-
 /* ---- context ---- */
 
 static int find_key(gnutls_session_t session, const char *identity, gnutls_datum_t *key)
@@ -164,14 +155,28 @@ static int fail(const struct connection *connection, const char *doing, int resu
     return tls_fail(connection, doing, name ? name : number);
 }
 
-/* GnuTLS reports a wrong key as an illegal parameter. Nothing else in uncork causes that error.
- * Sends an alert with the reason, which the other end may no longer read. */
-static int fail_handshake(const struct connection *connection, int result)
+int gnutls_layer_handshake(struct connection *connection)
 {
     static const char doing[] = "complete the TLS handshake with";
     gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
-    bool rejects = tls_terms(connection)->serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
+    int result;
 
+    do
+        result = gnutls_handshake(session);
+    while (result < 0 && result != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(result));
+    if (result == GNUTLS_E_AGAIN)
+        return gnutls_record_get_direction(session) ? -EAGAIN : -EINPROGRESS;
+    if (result >= 0) {
+        bool by_certificate = gnutls_auth_get_type(session) == GNUTLS_CRD_CERTIFICATE;
+        tls_note_handshake(connection, by_certificate                            ? HANDSHAKE_CERTIFICATE
+                                       : gnutls_session_is_resumed(session)      ? HANDSHAKE_TICKET
+                                       : gnutls_kx_get(session) == GNUTLS_KX_PSK ? HANDSHAKE_PSK
+                                                                                 : HANDSHAKE_PSK_ECDHE);
+        return 0;
+    }
+    /* GnuTLS reports a wrong key as an illegal parameter. Nothing else in uncork causes that error.
+     * Sends an alert with the reason, which the other end may no longer read. */
+    bool rejects = tls_terms(connection)->serves && result == GNUTLS_E_RECEIVED_ILLEGAL_PARAMETER;
     if (rejects)
         gnutls_alert_send(session, GNUTLS_AL_FATAL, GNUTLS_A_DECRYPT_ERROR);
     if (rejects ||
@@ -181,22 +186,6 @@ static int fail_handshake(const struct connection *connection, int result)
     if (result == GNUTLS_E_CERTIFICATE_ERROR || result == GNUTLS_E_CERTIFICATE_VERIFICATION_ERROR)
         return tls_fail(connection, doing, CERTIFICATE_DIFFERS);
     return fail(connection, doing, result);
-}
-
-int gnutls_layer_handshake(struct connection *connection)
-{
-    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
-    int result;
-
-    do
-        result = gnutls_handshake(session);
-    while (result < 0 && result != GNUTLS_E_AGAIN && !gnutls_error_is_fatal(result));
-    if (result == GNUTLS_E_AGAIN)
-        return gnutls_record_get_direction(session) ? -EAGAIN : -EINPROGRESS;
-    if (result < 0)
-        return fail_handshake(connection, result);
-    tls_note_handshake(connection, handshake_of(session));
-    return 0;
 }
 
 /* ---- records ---- */

@@ -5,21 +5,22 @@
  * If the next record has no data, recv(2) fails with EIO. Only recvmsg(2) with a control buffer
  * takes the record and its type (Linux, Documentation/networking/tls.rst). */
 #include "base/bytes.h"
+#include "base/cleanup.h"
 #include "security/gnutls.h"
 #include "transport/transport.h"
 
 #include <linux/tls.h>
 #include <netinet/tcp.h>
 #include <poll.h>
-#include <unistd.h>
 
 /* RFC 8446, 5.1, 4 and 6.1. */
 enum { RECORD_ALERT = 21, RECORD_HANDSHAKE = 22 };
 enum { HANDSHAKE_NEW_SESSION_TICKET = 4, HANDSHAKE_KEY_UPDATE = 24 };
 enum { ALERT_WARNING = 1, ALERT_CLOSE_NOTIFY = 0 };
 
-/* ---- keys of a direction, in the kernel's format ---- */
+/* ---- the handshake ---- */
 
+/* The keys of a direction, in the kernel's format. */
 union keys {
     struct tls_crypto_info info; /* the first member of all */
     struct tls12_crypto_info_aes_gcm_128 aes_gcm_128;
@@ -36,44 +37,34 @@ static const struct layout {
     {GNUTLS_CIPHER_CHACHA20_POLY1305, TLS_CIPHER_CHACHA20_POLY1305, 12, 32, 0},
 };
 
-/* GnuTLS has one nonce: the kernel's salt, then its IV. Returns the size of the keys; 0: this file
- * does not know the cipher. */
-static socklen_t describe_keys(union keys *keys, gnutls_session_t session, bool incoming)
-{
-    uint8_t sequence[8], *at = (uint8_t *)keys + sizeof keys->info;
-    gnutls_datum_t mac, nonce, key;
-
-    if (gnutls_record_get_state(session, incoming, &mac, &nonce, &key, sequence) < 0)
-        return 0;
-    for (size_t i = 0; i < sizeof layouts / sizeof *layouts; i++) {
-        const struct layout *layout = &layouts[i];
-
-        if (layout->algorithm != gnutls_cipher_get(session) || layout->key_size != key.size ||
-            layout->salt_size + layout->iv_size != nonce.size)
-            continue;
-        keys->info = (struct tls_crypto_info){.version = TLS_1_3_VERSION, .cipher_type = layout->type};
-        at = mempcpy(at, nonce.data + layout->salt_size, layout->iv_size);
-        at = mempcpy(at, key.data, layout->key_size);
-        at = mempcpy(at, nonce.data, layout->salt_size);
-        at = mempcpy(at, sequence, sizeof sequence);
-        return (socklen_t)(at - (uint8_t *)keys);
-    }
-    return 0;
-}
-
-/* ---- the handshake ---- */
-
 static int set_option(struct connection *connection, int level, int name, const void *value, socklen_t size)
 {
     connection->calls.counts.made[CALL_OPTION]++;
     return setsockopt(connection->calls.fd, level, name, value, size) < 0 ? -errno : 0;
 }
 
+/* GnuTLS has one nonce: the kernel's salt, then its IV. */
 static int install_key(struct connection *connection, int direction)
 {
+    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
+    const struct layout *layout = layouts, *end = layouts + sizeof layouts / sizeof *layouts;
     union keys keys;
-    socklen_t size = describe_keys(&keys, gnutls_layer_of(connection)->gnutls, direction == TLS_RX);
-    int result = size ? set_option(connection, SOL_TLS, direction, &keys, size) : -EOPNOTSUPP;
+    uint8_t sequence[8], *at = (uint8_t *)&keys + sizeof keys.info;
+    gnutls_datum_t mac, nonce, key;
+
+    if (gnutls_record_get_state(session, direction == TLS_RX, &mac, &nonce, &key, sequence) < 0)
+        return -EOPNOTSUPP;
+    while (layout < end && (layout->algorithm != gnutls_cipher_get(session) || layout->key_size != key.size ||
+                            layout->salt_size + layout->iv_size != nonce.size))
+        layout++;
+    if (layout == end) /* this file does not know the cipher */
+        return -EOPNOTSUPP;
+    keys.info = (struct tls_crypto_info){.version = TLS_1_3_VERSION, .cipher_type = layout->type};
+    at = mempcpy(at, nonce.data + layout->salt_size, layout->iv_size);
+    at = mempcpy(at, key.data, layout->key_size);
+    at = mempcpy(at, nonce.data, layout->salt_size);
+    at = mempcpy(at, sequence, sizeof sequence);
+    int result = set_option(connection, SOL_TLS, direction, &keys, (socklen_t)(at - (uint8_t *)&keys));
     secret_wipe(&keys, sizeof keys);
     return result;
 }
@@ -106,15 +97,6 @@ static int unexpected(struct connection *connection, const char *what, const cha
     return -EPROTO;
 }
 
-static int on_alert(struct connection *connection, const uint8_t *alert, size_t size)
-{
-    const char *name = size == 2 ? gnutls_alert_get_name(alert[1]) : NULL;
-    if (size != 2 || alert[1] != ALERT_CLOSE_NOTIFY)
-        return unexpected(connection, "an alert: ", name ? name : "of an unknown kind");
-    gnutls_layer_of(connection)->wire.got_close_notify = true;
-    return 0;
-}
-
 /* gnutls_handshake_write() requires a function that sends messages. GnuTLS sends none here. */
 static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level_t level,
                         gnutls_handshake_description_t type, const void *data, size_t size)
@@ -122,22 +104,12 @@ static int send_nothing(gnutls_session_t session, gnutls_record_encryption_level
     return -1;
 }
 
-/* Gives a ticket to GnuTLS: gnutls_layer_close() keeps it. */
-static int on_handshake_message(struct connection *connection, const uint8_t *message, size_t size)
-{
-    gnutls_session_t session = gnutls_layer_of(connection)->gnutls;
-    uint8_t type = size ? *message : 0;
-    gnutls_handshake_set_read_function(session, send_nothing);
-    if (type == HANDSHAKE_NEW_SESSION_TICKET &&
-        gnutls_handshake_write(session, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, message, size) == 0)
-        return 0;
-    return unexpected(connection, "a handshake message", type == HANDSHAKE_KEY_UPDATE ? " (KeyUpdate)" : "");
-}
-
 /* Takes the next record, which has no data. 0 or a negative errno value. This call is not counted,
- * like the call that finds the end of a stream. */
+ * like the call that finds the end of a stream. A ticket goes to GnuTLS: gnutls_layer_close() keeps
+ * it. */
 static int take_control_record(struct connection *connection)
 {
+    struct gnutls_layer *layer = gnutls_layer_of(connection);
     uint8_t record[TLS_RECORD_MAX];
     union record_type control = {0};
     struct iovec vector = {record, sizeof record};
@@ -150,14 +122,22 @@ static int take_control_record(struct connection *connection)
         return -errno;
     if (!header || header->cmsg_level != SOL_TLS || header->cmsg_type != TLS_GET_RECORD_TYPE)
         return -EIO;
-    switch (*CMSG_DATA(header)) {
-    case RECORD_ALERT:
-        return on_alert(connection, record, (size_t)size);
-    case RECORD_HANDSHAKE:
-        return on_handshake_message(connection, record, (size_t)size);
-    default:
-        return unexpected(connection, "a record of an unknown type", "");
+    if (*CMSG_DATA(header) == RECORD_ALERT) {
+        const char *name = size == 2 ? gnutls_alert_get_name(record[1]) : NULL;
+
+        if (size != 2 || record[1] != ALERT_CLOSE_NOTIFY)
+            return unexpected(connection, "an alert: ", name ? name : "of an unknown kind");
+        layer->wire.got_close_notify = true;
+        return 0;
     }
+    if (*CMSG_DATA(header) != RECORD_HANDSHAKE)
+        return unexpected(connection, "a record of an unknown type", "");
+    uint8_t type = size ? *record : 0;
+    gnutls_handshake_set_read_function(layer->gnutls, send_nothing);
+    if (type == HANDSHAKE_NEW_SESSION_TICKET &&
+        gnutls_handshake_write(layer->gnutls, GNUTLS_ENCRYPTION_LEVEL_APPLICATION, record, (size_t)size) == 0)
+        return 0;
+    return unexpected(connection, "a handshake message", type == HANDSHAKE_KEY_UPDATE ? " (KeyUpdate)" : "");
 }
 
 /* ---- data ---- */
@@ -208,22 +188,26 @@ static int send_close_notify(struct connection *connection)
 #define PROBE_RECORD_SIZE (TLS_HEADER_SIZE + sizeof PROBE_TEXT + 1 + TLS_CIPHER_AES_GCM_128_TAG_SIZE)
 #define PROBE_WITHIN_MS 1000
 
-/* Sends with keys on `fds[0]`. A longer record must arrive on `fds[1]`, and not the plain text: a
- * system may accept every option and encrypt nothing. Returns what is wrong, or NULL. */
-static const char *probe(const int fds[2])
+/* Sends with keys. A longer record must arrive, and not the plain text: a system may accept every
+ * option and encrypt nothing. Returns what is wrong, or NULL. */
+static const char *probe(void)
 {
     union keys keys = {.info = {TLS_1_3_VERSION, TLS_CIPHER_AES_GCM_128}}; /* all zeroes */
-    struct pollfd ready = {.fd = fds[1], .events = POLLIN};
     char arrived[2 * PROBE_RECORD_SIZE];
+    int fds[2];
 
-    if (setsockopt(fds[0], IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls") < 0)
+    if (tcp_make_pair(0, fds) < 0)
+        return "no pair of sockets could be made to test it";
+    CLEANUP_CLOSE int to = fds[1], from = fds[0]; /* closed in the other order */
+    struct pollfd ready = {.fd = to, .events = POLLIN};
+    if (setsockopt(from, IPPROTO_TCP, TCP_ULP, "tls", sizeof "tls") < 0)
         return "this kernel has no TLS (CONFIG_TLS; as a module it is loaded by modprobe tls)";
-    if (setsockopt(fds[0], SOL_TLS, TLS_TX, &keys, sizeof keys.aes_gcm_128) < 0)
+    if (setsockopt(from, SOL_TLS, TLS_TX, &keys, sizeof keys.aes_gcm_128) < 0)
         return "the kernel does not take keys of TLS 1.3 (Linux 5.1)";
-    if (send(fds[0], PROBE_TEXT, sizeof PROBE_TEXT, MSG_NOSIGNAL) != sizeof PROBE_TEXT ||
+    if (send(from, PROBE_TEXT, sizeof PROBE_TEXT, MSG_NOSIGNAL) != sizeof PROBE_TEXT ||
         poll(&ready, 1, PROBE_WITHIN_MS) != 1)
         return "a record that the kernel encrypted did not arrive";
-    if (recv(fds[1], arrived, sizeof arrived, 0) != PROBE_RECORD_SIZE ||
+    if (recv(to, arrived, sizeof arrived, 0) != PROBE_RECORD_SIZE ||
         memmem(arrived, PROBE_RECORD_SIZE, PROBE_TEXT, sizeof PROBE_TEXT))
         return "the kernel takes the keys but encrypts nothing";
     return NULL;
@@ -233,15 +217,8 @@ static int check(struct problem *problem)
 {
     static const char *reason;
     static bool is_known;
-    int fds[2];
-
-    if (!is_known && tcp_make_pair(0, fds) < 0) {
-        reason = "no pair of sockets could be made to test it";
-    } else if (!is_known) {
-        reason = probe(fds);
-        close(fds[0]);
-        close(fds[1]);
-    }
+    if (!is_known)
+        reason = probe();
     is_known = true;
     return reason ? problem_unsupported(problem, "security=ktls does not work here: %s", reason) : 0;
 }

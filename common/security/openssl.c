@@ -28,21 +28,6 @@ static struct session *session_of(const struct connection *connection)
     return connection->filter_state;
 }
 
-/* OpenSSL also reports a pre-shared key as a reused session. Without a key exchange there is no
- * group, or one without a name. */
-static enum handshake handshake_of(const struct connection *connection)
-{
-    const struct security_terms *terms = tls_terms(connection);
-    SSL *openssl = session_of(connection)->openssl;
-    bool has_ticket =
-        terms->serves ? !session_of(connection)->used_key : SSL_SESSION_has_ticket(SSL_get0_session(openssl));
-    if (terms->handshake == HANDSHAKE_CERTIFICATE)
-        return HANDSHAKE_CERTIFICATE;
-    if (SSL_session_reused(openssl) && has_ticket)
-        return HANDSHAKE_TICKET;
-    return SSL_get_negotiated_group(openssl) & ~TLSEXT_nid_unknown ? HANDSHAKE_PSK_ECDHE : HANDSHAKE_PSK;
-}
-
 /* ---- the pre-shared key, as a session ---- */
 
 static const struct {
@@ -256,21 +241,29 @@ static int fail(const struct connection *connection, const char *doing)
  * then the call has failed. */
 static int not_done(const struct connection *connection, const char *doing, int waits)
 {
-    switch (SSL_get_error(session_of(connection)->openssl, 0)) {
-    case SSL_ERROR_WANT_READ:
-        return waits ? waits : fail(connection, doing);
-    case SSL_ERROR_WANT_WRITE:
+    int error = SSL_get_error(session_of(connection)->openssl, 0);
+    if (error == SSL_ERROR_WANT_WRITE)
         return -EAGAIN;
-    default:
-        return fail(connection, doing);
-    }
+    return error == SSL_ERROR_WANT_READ && waits ? waits : fail(connection, doing);
 }
 
+/* OpenSSL also reports a pre-shared key as a reused session. Without a key exchange there is no
+ * group, or one without a name. */
 static int handshake(struct connection *connection)
 {
-    if (SSL_do_handshake(session_of(connection)->openssl) != 1)
+    const struct security_terms *terms = tls_terms(connection);
+    SSL *openssl = session_of(connection)->openssl;
+
+    if (SSL_do_handshake(openssl) != 1)
         return not_done(connection, "complete the TLS handshake with", -EINPROGRESS);
-    tls_note_handshake(connection, handshake_of(connection));
+    bool by_ticket =
+        SSL_session_reused(openssl) && (terms->serves ? !session_of(connection)->used_key
+                                                      : SSL_SESSION_has_ticket(SSL_get0_session(openssl)));
+    bool has_group = SSL_get_negotiated_group(openssl) & ~TLSEXT_nid_unknown;
+    tls_note_handshake(connection, terms->handshake == HANDSHAKE_CERTIFICATE ? HANDSHAKE_CERTIFICATE
+                                   : by_ticket                               ? HANDSHAKE_TICKET
+                                   : has_group                               ? HANDSHAKE_PSK_ECDHE
+                                                                             : HANDSHAKE_PSK);
     return 0;
 }
 
@@ -310,24 +303,21 @@ static bool pending(const struct connection *connection)
 }
 
 /* The buffer has the size of a record. The default, 4096 bytes, would split a header and a page. */
-static int make_buffer(struct session *session)
-{
-    BIO *records = BIO_new(BIO_f_ssl()), *buffer = BIO_new(BIO_f_buffer());
-    if (!records || !buffer || BIO_set_write_buffer_size(buffer, (long)TLS_RECORD_MAX) <= 0) {
-        BIO_free(records);
-        BIO_free(buffer);
-        return -ENOMEM;
-    }
-    BIO_set_ssl(records, session->openssl, BIO_NOCLOSE);
-    session->buffer = BIO_push(buffer, records);
-    return 0;
-}
-
 static int hold(struct connection *connection, bool on)
 {
     struct session *session = session_of(connection);
-    if (on && !session->buffer && make_buffer(session) < 0)
-        return -ENOMEM;
+
+    if (on && !session->buffer) {
+        BIO *records = BIO_new(BIO_f_ssl()), *buffer = BIO_new(BIO_f_buffer());
+
+        if (!records || !buffer || BIO_set_write_buffer_size(buffer, (long)TLS_RECORD_MAX) <= 0) {
+            BIO_free(records);
+            BIO_free(buffer);
+            return -ENOMEM;
+        }
+        BIO_set_ssl(records, session->openssl, BIO_NOCLOSE);
+        session->buffer = BIO_push(buffer, records);
+    }
     if (!on && BIO_flush(session->buffer) <= 0)
         return not_sent(connection);
     session->holds = on;
