@@ -55,7 +55,8 @@ def test_ratios_of_identical_cells_exclude_1_in_at_most_5_percent(noise: Draw) -
     share_check([ratio.value > 1 for ratio in ratios], 0.5)
 
 
-@pytest.mark.parametrize("rounds", [10, 20, 60])
+@pytest.mark.parametrize("rounds", [
+    20, *(pytest.param(rounds, marks=pytest.mark.long) for rounds in (10, 60))])
 @pytest.mark.parametrize("noise", [lognormal, exponential, uniform], ids=lambda one: one.__name__)
 def test_rows_of_wide_noise_of_one_kind_are_mixed_in_at_most_1_percent(
         noise: Draw, rounds: int) -> None:
