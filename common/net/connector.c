@@ -93,7 +93,10 @@ static void attempt(uv_timer_t *timer)
     }
     connector->fd = sockets_make(address->any.sa_family, SOCK_STREAM, 0, false);
     int error = connector->fd < 0 || connect(connector->fd, &address->any, address->size) < 0 ? errno : 0;
-    if (error != EINPROGRESS || uv_poll_init(timer->loop, &connector->poll, connector->fd) < 0) {
+    bool is_pending = error == EINPROGRESS;
+    if (is_pending)
+        error = -uv_poll_init(timer->loop, &connector->poll, connector->fd);
+    if (!is_pending || error) {
         conclude(connector, error);
         return;
     }

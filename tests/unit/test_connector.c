@@ -42,6 +42,17 @@ void freeaddrinfo(struct addrinfo *list)
 {
 }
 
+/* ---- a loop that cannot watch one more descriptor ---- */
+
+static int watch_error; /* of libuv; 0: the loop watches */
+int __real_uv_poll_init(uv_loop_t *events, uv_poll_t *poll, int fd);
+int __wrap_uv_poll_init(uv_loop_t *events, uv_poll_t *poll, int fd);
+
+int __wrap_uv_poll_init(uv_loop_t *events, uv_poll_t *poll, int fd)
+{
+    return watch_error ? watch_error : __real_uv_poll_init(events, poll, fd);
+}
+
 /* ---- the connector ---- */
 
 static void on_done(void *owner, int fd, const struct problem *problem)
@@ -61,6 +72,7 @@ static void before(void)
     connected = -1;
     done_count = closed_count = 0;
     lookup_s = 0;
+    watch_error = 0;
     uv_loop_init(&loop);
     connector = (struct connector){.done = on_done, .closed = on_closed};
     connector_open(&connector, &loop);
@@ -159,6 +171,17 @@ TEST(an_attempt_without_an_answer_ends_after_its_time)
     assert_non_null(strstr(reasons.text, "timed out"));
     for (size_t i = 0; i < COUNT_OF(queued); i++)
         close(queued[i]);
+}
+
+TEST(a_loop_that_cannot_watch_the_socket_is_the_reason_of_the_failure)
+{
+    CLEANUP_CLOSE int listener = unit_listen(&address, "127.0.0.1:0");
+
+    watch_error = UV_ENOMEM;
+    connector_begin(&connector, &address, 1000, false);
+    await();
+    assert_int_equal(connected, -1);
+    assert_non_null(strstr(reasons.text, strerror(ENOMEM)));
 }
 
 TEST(a_connector_can_be_closed_in_an_attempt_and_in_a_lookup)
