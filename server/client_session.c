@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/units.h"
 #include "base/version.h"
 #include "connection/memory.h"
 #include "measure/facts.h"
@@ -12,8 +13,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-
-#define LIMIT_THREADS UINT64_C(4096) /* of a session */
 
 /* ---- the end ---- */
 
@@ -51,6 +50,8 @@ static void close_session(struct client_session *client)
     channel_close(&client->channel);
 }
 
+#define TOO_LONG "the run took longer than this server allows: twice its time or --max-time, and a minute"
+
 /* By state: the phase of a failure, as a record names it (NULL: no run has begun, the plan is
  * refused), and what is said of a client that is too late (NULL: on_timed_out()). */
 static const struct {
@@ -59,9 +60,9 @@ static const struct {
     [SESSION_ACCEPTED] = {NULL, "no plan came on the control connection"},
     [SESSION_ANSWERING] = {NULL, "the facts were not taken"},
     [SESSION_AGREEING] = {"connect", "the client did not send the address of the server"},
-    [SESSION_STARTING] = {NULL, "the run took longer than this server allows"},
+    [SESSION_STARTING] = {NULL, TOO_LONG},
     [SESSION_JOINING] = {"hello", NULL},
-    [SESSION_RUNNING] = {"run", "the run took longer than this server allows"},
+    [SESSION_RUNNING] = {"run", TOO_LONG},
     [SESSION_REPORTING] = {"run", "the report was not taken"},
     [SESSION_EXPLAINING] = {"run", NULL},
 };
@@ -75,6 +76,12 @@ void client_session_fail(struct client_session *client, const struct problem *pr
     close_session(client);
 }
 
+void client_session_drop(struct client_session *client)
+{
+    client->channel.ended = true;
+    close_session(client);
+}
+
 static void on_timed_out(void *owner)
 {
     struct client_session *client = owner;
@@ -83,7 +90,7 @@ static void on_timed_out(void *owner)
     struct problem problem = {0};
 
     if (state == SESSION_ACCEPTED && !client->channel.is_identified) {
-        server_session_rejected(client->server, client, "it sent no valid message within 3 s");
+        server_rejected(client->server, &client->peer, "it sent no valid message within 3 s");
     } else if (states[state].too_late) {
         problem_failure(&problem, "%s", states[state].too_late);
     } else if (state == SESSION_LISTENING) {
@@ -190,11 +197,11 @@ static void check(uv_work_t *work)
 
     if (plan_is_subject(plan, client->end))
         return;
-    if (engine_threads(plan, client->end) > LIMIT_THREADS)
+    if (engine_threads(plan, client->end) > client->options->limits[LIMIT_THREADS])
         problem_failure(problem,
                         "connections=%" PRIu64 ": this server starts at most %" PRIu64
-                        " threads a session; engine=poll needs fewer",
-                        plan->connections, LIMIT_THREADS);
+                        " threads a run (--max-threads); engine=poll needs fewer",
+                        plan->connections, client->options->limits[LIMIT_THREADS]);
     else if (plan_check_in_flight(plan, problem) == 0)
         support_check(plan, client->end, client->remote, problem);
 }
@@ -256,6 +263,7 @@ static int take_plan(struct client_session *client, const json_t *body, struct p
 {
     const json_t *words = json_object_get(body, "words");
     size_t count = json_array_size(words);
+    uint64_t longest_ns = client->options->limits[LIMIT_TIME];
     bool is_proxy = client->options->proxy;
 
     client->end = is_proxy ? END_PROXY : END_SERVER;
@@ -275,6 +283,12 @@ static int take_plan(struct client_session *client, const json_t *body, struct p
         exclusions_check(STAGE_session, &client->plan, client->end,
                          channel_is_private(&client->channel) ? 0 : FACT_PUBLIC_CHANNEL, problem) < 0)
         return -1;
+    if (plan_time_ns(&client->plan) > longest_ns)
+        return problem_failure(problem,
+                               "the run would take %s, and this server allows %s (--max-time): reduce "
+                               "duration= or warmup=",
+                               units_text(&units_duration, plan_time_ns(&client->plan)),
+                               units_text(&units_duration, longest_ns));
     session_enter(&client->session, SESSION_QUEUED);
     server_session_planned(client->server, client);
     return 0;
@@ -355,7 +369,7 @@ static void on_ended(void *owner, const char *why)
 {
     struct client_session *client = owner;
     if (client->channel.has_received && !client->channel.is_identified)
-        server_session_rejected(client->server, client, why);
+        server_rejected(client->server, &client->peer, why);
     close_session(client); /* the client is gone: no message */
 }
 
@@ -366,12 +380,12 @@ void client_session_open(struct client_session *client, uv_loop_t *loop, int fd)
 {
     struct problem problem = {0};
     client->session = (struct session){.plan = &client->plan,
+                                       .longest_ms = client->options->limits[LIMIT_TIME] / NS_PER_MS,
                                        .timed_out = on_timed_out,
                                        .closed = client_session_part_closed,
                                        .owner = client};
     client->open_parts = 2;
-    if (address_of_peer(&client->peer, fd) < 0)
-        client->peer.storage.ss_family = AF_UNIX; /* the client is gone */
+    listener_peer(&client->peer, fd);
     session_open(&client->session, loop, SESSION_ACCEPTED);
     if (channel_open(&client->channel, loop, fd, client->options->keys, &channel_events, client, &problem) <
         0)

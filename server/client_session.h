@@ -105,6 +105,9 @@ void client_session_begin(struct client_session *client);
 /* Sends the reason to the client and closes. */
 void client_session_fail(struct client_session *client, const struct problem *problem);
 
+/* Closes at once and without a reason, as no bytes may have to wait for a client that sends none. */
+void client_session_drop(struct client_session *client);
+
 /* ---- its files ---- */
 
 /* A part of the session is closed, or a handle whose data is the session: its memory is not used
@@ -157,8 +160,8 @@ void subject_free(struct subject *subject);
 /* The session has a plan: the server begins it in its turn. */
 void server_session_planned(struct server *server, struct client_session *client);
 
-/* A client closed or timed out before it was known. */
-void server_session_rejected(struct server *server, const struct client_session *client, const char *why);
+/* A client closed or timed out before it was known, or had to make room for others. */
+void server_rejected(struct server *server, const struct address *peer, const char *why);
 
 /* All parts of the session are closed: the server frees it. */
 void server_session_closed(struct server *server, struct client_session *client);

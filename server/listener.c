@@ -2,11 +2,14 @@
 #include "modes.h"
 
 #include "base/cleanup.h"
+#include "base/memory.h"
 #include "transport/transport.h"
 
 #include <inttypes.h>
 #include <signal.h>
 #include <string.h>
+
+#define ACCEPTS_PER_EVENT 16 /* so that those that were rejected leave meanwhile */
 
 static void stop(void *owner)
 {
@@ -20,6 +23,7 @@ static void stop(void *owner)
         uv_unref((uv_handle_t *)&listener->signals[i]);
     uv_close((uv_handle_t *)&listener->idle, NULL);
     parent_watch_stop(&listener->parent);
+    strangers_close(listener);
     close(listener->fd);
     address_remove_stale(&listener->address); /* another server may have the path by now */
     listener->stopped(listener->owner);
@@ -38,21 +42,35 @@ static void on_idle(uv_timer_t *timer)
     stop(listener);
 }
 
-void listener_set_occupied(struct listener *listener, bool is_occupied)
+/* Without a client, the idle timer starts, and memory goes back to the system. */
+void listener_settle(struct listener *listener)
 {
+    bool is_empty = !listener->is_occupied && TAILQ_EMPTY(&listener->strangers.list);
+    if (is_empty)
+        memory_trim();
     if (listener->is_stopped || !listener->options->idle_ms)
         return;
-    if (is_occupied)
+    if (!is_empty)
         uv_timer_stop(&listener->idle);
-    else
+    else if (!uv_is_active((uv_handle_t *)&listener->idle))
         uv_timer_start(&listener->idle, on_idle, listener->options->idle_ms, 0);
+}
+
+void listener_set_occupied(struct listener *listener, bool is_occupied)
+{
+    listener->is_occupied = is_occupied;
+    listener_settle(listener);
 }
 
 static void on_connection(uv_poll_t *poll, int status, int events)
 {
     struct listener *listener = poll->data;
-    for (int fd; (fd = sockets_accept(listener->fd, false)) >= 0;)
-        listener->accepted(listener->owner, fd);
+    for (int i = 0, fd; i < ACCEPTS_PER_EVENT && (fd = sockets_accept(listener->fd, false)) >= 0; i++)
+        if (listener->reject_unknown)
+            strangers_take(listener, fd);
+        else
+            listener->accepted(listener->owner, fd);
+    listener_settle(listener);
 }
 
 static int print_ready(const struct listener *listener, struct problem *problem)
@@ -88,6 +106,7 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
     }
     uv_poll_init(loop, &listener->poll, listener->fd);
     uv_timer_init(loop, &listener->idle);
+    strangers_open(listener);
     listener->poll.data = listener->idle.data = listener;
     uv_poll_start(&listener->poll, UV_READABLE, on_connection);
     for (size_t i = 0; i < 2; i++) {
@@ -95,7 +114,7 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
         listener->signals[i].data = listener;
         uv_signal_start(&listener->signals[i], on_signal, numbers[i]);
     }
-    listener_set_occupied(listener, false);
+    listener_settle(listener);
     if ((listener->options->with_parent &&
          parent_watch_start(&listener->parent, loop, STDIN_FILENO, stop, listener, problem) < 0) ||
         print_ready(listener, problem) < 0)

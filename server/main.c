@@ -88,6 +88,51 @@ static int check_options(struct options *options, struct problem *problem)
     return 0;
 }
 
+enum mode { RUNS = 1, SERVES = 2, PLAIN = 4 };
+
+#define LIMIT(name, option, units, value, least, most, preset, modes, help)                                  \
+    {&units_##units, "--" option, least, most, preset, modes},
+static const struct {
+    const struct units *units;
+    const char *option, *least, *most, *preset;
+    enum mode modes;
+} limits[] = {
+#include "base/limits.def"
+};
+#undef LIMIT
+
+static int take_limit(struct options *options, enum limit limit, const char *text, struct problem *problem)
+{
+    uint64_t value, least, most;
+    units_parse(limits[limit].units, limits[limit].least, &least);
+    units_parse(limits[limit].units, limits[limit].most, &most);
+    if (units_parse(limits[limit].units, text, &value) == 0 && value >= least && value <= most) {
+        options->limits[limit] = value;
+        return 0;
+    }
+    return problem_usage(problem, "%s %.40s: write a value from %s to %s", limits[limit].option, text,
+                         limits[limit].least, limits[limit].most);
+}
+
+/* Sets those that are not given. The run of a parent is as long as the parent wants. */
+static int preset_limits(struct options *options, struct problem *problem)
+{
+    enum mode mode = options->plain ? PLAIN : options->serve ? SERVES : RUNS;
+
+    for (enum limit limit = 0; limit < LIMIT_COUNT; limit++) {
+        bool is_longer = limit == LIMIT_TIME && options->with_parent;
+        if (options->limits[limit] && !(limits[limit].modes & mode))
+            return problem_usage(problem, "%s %s", limits[limit].option,
+                                 mode == RUNS     ? "is for --serve and --plain"
+                                 : mode == SERVES ? "has no effect with --serve"
+                                                  : "has no effect with --plain");
+        if (!options->limits[limit])
+            units_parse(limits[limit].units, is_longer ? limits[limit].most : limits[limit].preset,
+                        &options->limits[limit]);
+    }
+    return 0;
+}
+
 /* Returns 0 to continue, more if the program is done, -1 with a usage problem. */
 static int take_option(struct options *options, int option, struct problem *problem)
 {
@@ -133,9 +178,11 @@ static int take_option(struct options *options, int option, struct problem *prob
         return 0;
     case 'v':
         return printf("uncork %s (%s)\n", UNCORK_VERSION, version_revision);
-    default: /* 'h' */
+    case 'h':
         print_help();
         return 1;
+    default:
+        return take_limit(options, (enum limit)option, optarg, problem);
     }
 }
 
@@ -162,7 +209,7 @@ static int parse_options(struct options *options, int count, char **arguments, s
     if (optind < count)
         return problem_usage(problem, "'%s': the server takes no words%s", arguments[optind],
                              options->plain ? "" : "; give them to uncork-client or uncork run");
-    return check_options(options, problem);
+    return preset_limits(options, problem) < 0 ? -1 : check_options(options, problem);
 }
 
 int main(int count, char **arguments)

@@ -8,6 +8,15 @@
 #include "net/address.h"
 #include "plan/plan.h"
 
+#include <sys/queue.h>
+
+#define LIMIT(name, ...) LIMIT_##name,
+enum limit {
+#include "base/limits.def"
+    LIMIT_COUNT
+};
+#undef LIMIT
+
 #define SINKS_MAX 64
 #define SERVE_WORDS_MAX 32
 
@@ -22,8 +31,9 @@ struct options {
     uint64_t size;                  /* bytes of the content of `serve`; 0: not given */
     struct prefix sinks[SINKS_MAX]; /* where a proxy may connect; untrusted clients name the sink */
     size_t sink_count;
-    struct psk_list *keys; /* a client must have one of these keys; NULL: no TLS */
-    uint64_t idle_ms;      /* the server ends after this time without a client; 0: never */
+    struct psk_list *keys;        /* a client must have one of these keys; NULL: no TLS */
+    uint64_t limits[LIMIT_COUNT]; /* numbers, and ns */
+    uint64_t idle_ms;             /* the server ends after this time without a client; 0: never */
     bool insecure, proxy;
     bool with_parent; /* the end of standard input ends the server too */
 };
@@ -40,12 +50,33 @@ void serve_run(const struct options *options, struct problem *problem);
 
 extern const struct axis plain_axis; /* the services of plain_run() */
 
+/* ---- the listener ---- */
+
+#define STRANGER_MS 3000 /* for the first bytes of a client */
+
+/* Clients that have connected and sent nothing (strangers.c), and the log of rejected ones. */
+struct strangers {
+    TAILQ_HEAD(, stranger) list; /* oldest first */
+    uv_timer_t timer;            /* of the oldest */
+    uint64_t rejected;           /* clients; the owner may reset it */
+    uint64_t unlogged;           /* of them, since the last line on standard error */
+    uint64_t next_line_ms;       /* loop time before which no other line is printed */
+};
+
 /* Accepts clients until SIGTERM, SIGINT, the end of standard input or the idle timeout. */
 struct listener {
     /* Set by the owner. */
     const struct options *options;
-    void (*accepted)(void *owner, int fd); /* a non-blocking connection; the owner owns `fd` */
-    void (*stopped)(void *owner);          /* no more clients: the owner closes its handles on the loop */
+    bool speaks_first; /* the server sends before the client does */
+
+    /* A client, after its first bytes unless the server speaks first: a non-blocking connection.
+     * The owner owns `fd`. */
+    void (*accepted)(void *owner, int fd);
+
+    /* Rejects number `victim` of the owner's clients that are not known yet, of those of `source`
+     * (NULL: of all). Returns how many there are, at most `victim` + 1. NULL: none has to be known. */
+    size_t (*reject_unknown)(void *owner, const struct address *source, size_t victim, const char *why);
+    void (*stopped)(void *owner); /* no more clients: the owner closes its handles on the loop */
     void *owner;
 
     struct address address; /* with the chosen port */
@@ -55,12 +86,32 @@ struct listener {
     uv_signal_t signals[2]; /* SIGTERM, SIGINT */
     struct parent_watch parent;
     uv_timer_t idle;
-    bool is_stopped;
+    struct strangers strangers;
+    bool is_occupied, is_stopped;
 };
 
 /* Listens, prints the ready line, and runs the loop to its end. The listening socket has the
  * options of `plan` (NULL: none). */
 void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem);
 
-/* The owner has clients or none. The idle timer runs only without clients. */
+/* The owner has clients or none. The idle timer runs only without clients and strangers. */
 void listener_set_occupied(struct listener *listener, bool is_occupied);
+
+/* The address of a client; AF_UNIX if it is gone. Returns `peer`. */
+const struct address *listener_peer(struct address *peer, int fd);
+
+/* Counts a client that was rejected, and prints the reason, at most once a second. */
+void listener_rejected(struct listener *listener, const struct address *peer, const char *why);
+
+/* Whether both are the same host, or in the same /64 of IPv6: one customer has that many. True if
+ * `source` is NULL. */
+bool address_is_of_source(const struct address *address, const struct address *source);
+
+/* ---- strangers.c, for listener.c ---- */
+
+void strangers_open(struct listener *listener);
+
+/* Makes room for a new client and waits for its first bytes. */
+void strangers_take(struct listener *listener, int fd);
+void strangers_close(struct listener *listener);
+void listener_settle(struct listener *listener);

@@ -8,6 +8,7 @@
 #include "words/word.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -27,6 +28,7 @@ struct plain {
     struct listener listener;
     const struct service *service;
     struct plan plan;          /* socket options: those of a run without words */
+    size_t count;              /* connections */
     char buffer[BUFFER_BYTES]; /* of the current connection */
 };
 
@@ -136,6 +138,7 @@ const struct axis plain_axis = {"plain service", services, sizeof services / siz
 static void on_closed(uv_handle_t *handle)
 {
     struct client *client = (struct client *)handle;
+    listener_set_occupied(&client->plain->listener, --client->plain->count > 0);
     close(client->fd);
     free(client->unsent);
     free(client);
@@ -154,9 +157,15 @@ static void on_ready(uv_poll_t *poll, int status, int ready)
 static void on_accepted(void *owner, int fd)
 {
     struct plain *plain = owner;
-    struct client *client = calloc(1, sizeof *client);
+    bool has_room = plain->count < plain->listener.options->limits[LIMIT_CLIENTS];
+    struct client *client = has_room ? calloc(1, sizeof *client) : NULL;
     struct problem ignored = {0};
+    struct address peer;
+    char why[80];
 
+    snprintf(why, sizeof why, "there are more clients than --max-clients %zu allows", plain->count);
+    if (!has_room)
+        listener_rejected(&plain->listener, listener_peer(&peer, fd), why);
     if (!client || transport_prepare(&plain->plan, END_SERVER, fd, &ignored) < 0 ||
         uv_poll_init(&plain->listener.loop, &client->poll, fd) < 0) {
         free(client);
@@ -165,6 +174,8 @@ static void on_accepted(void *owner, int fd)
     }
     client->plain = plain;
     client->fd = fd;
+    plain->count++;
+    listener_set_occupied(&plain->listener, true);
     on_ready(&client->poll, 0, UV_READABLE | UV_WRITABLE);
 }
 

@@ -8,6 +8,7 @@
 #include "base/bytes.h"
 #include "base/threads.h"
 #include "connection/memory.h"
+#include "connection/protocol.h"
 #include "modes.h"
 #include "support/support.h"
 #include "team/team.h"
@@ -21,7 +22,6 @@
 #include <sys/param.h>
 #include <unistd.h>
 
-#define CLIENTS_MAX 1024   /* connections, each with a thread, if their memory is within the limit */
 #define DEPTH "depth=4096" /* requests that a connection reads before it answers them */
 #define CONTENT_PRESET (UINT64_C(64) << 20)
 #define LINE_EVERY_MS 1000 /* between two lines about clients */
@@ -43,11 +43,14 @@ struct service {
 struct client {
     struct service *service;
     struct client *next;
+    struct address peer;
     uv_thread_t thread;
     struct connection connection;
     struct thread_shared shared;
     struct engine_job job;
     bool can_wake; /* the engine is open: its wake() may be called */
+    bool is_cancelled;
+    atomic_bool is_known; /* TLS and the dialogue of the protocol are done */
     atomic_bool done;
     struct problem problem; /* why its thread ended */
 };
@@ -102,8 +105,10 @@ static void answer(struct client *client)
 static void client_main(void *argument)
 {
     struct client *client = argument;
-    if (prepare(client, client->connection.calls.fd) == 0)
+    if (prepare(client, client->connection.calls.fd) == 0) {
+        atomic_store(&client->is_known, true);
         answer(client);
+    }
     atomic_store(&client->done, true);
     uv_async_send(&client->service->ended);
 }
@@ -131,7 +136,8 @@ static void on_ended(uv_async_t *ended)
         }
         *at = client->next;
         uv_thread_join(&client->thread);
-        report_problem(service, &client->problem);
+        if (!client->is_cancelled)
+            report_problem(service, &client->problem);
         if (client->connection.calls.fd >= 0)
             close(client->connection.calls.fd);
         connection_close(&client->connection);
@@ -146,13 +152,16 @@ static void on_ended(uv_async_t *ended)
 /* Starts the thread of a client. 0, or -1 with a failure: the descriptor is still open. */
 static int start_client(struct service *service, int fd, struct problem *problem)
 {
+    bool fits_all = service->clients_max == service->listener.options->limits[LIMIT_CLIENTS];
     if (service->count >= service->clients_max)
-        return problem_failure(problem, "rejected a client: %zu clients are connected, the maximum",
-                               service->count);
+        return problem_failure(problem, "there are more clients than %s %zu %s",
+                               fits_all ? "--max-clients" : "the", service->clients_max,
+                               fits_all ? "allows" : "for which there is memory");
     struct client *client = calloc(1, sizeof *client);
     if (!client)
-        return problem_failure(problem, "rejected a client: no memory");
+        return problem_failure(problem, "no memory");
     client->service = service;
+    listener_peer(&client->peer, fd);
     client->shared.content = &service->content;
     client->connection.calls.fd = fd;
     client->job =
@@ -173,27 +182,52 @@ static void on_accepted(void *owner, int fd)
 {
     struct service *service = owner;
     struct problem problem = {0};
+    struct address peer;
     if (!service->ended.data) {
         uv_async_init(&service->listener.loop, &service->ended, on_ended);
         service->ended.data = service;
     }
     if (start_client(service, fd, &problem) == 0)
         return;
-    report_problem(service, &problem);
+    listener_rejected(&service->listener, listener_peer(&peer, fd), problem.text);
     close(fd);
+}
+
+/* Its thread ends. The caller holds the mutex. */
+static void cancel(struct client *client)
+{
+    const struct engine *engine = client->service->engine;
+    client->is_cancelled = true;
+    atomic_store(&client->shared.cancelled, true);
+    if (client->connection.calls.fd >= 0)
+        shutdown(client->connection.calls.fd, SHUT_RDWR);
+    if (client->can_wake && engine->wake)
+        engine->wake(&client->job);
+}
+
+static size_t reject_unknown(void *owner, const struct address *source, size_t victim, const char *why)
+{
+    struct service *service = owner;
+    size_t count = 0;
+
+    for (struct client *client = service->clients; client; client = client->next)
+        if (!atomic_load(&client->is_known) && !client->is_cancelled &&
+            address_is_of_source(&client->peer, source) && count++ == victim) {
+            uv_mutex_lock(&service->mutex);
+            cancel(client);
+            uv_mutex_unlock(&service->mutex);
+            listener_rejected(&service->listener, &client->peer, why);
+            break;
+        }
+    return count;
 }
 
 static void on_stopped(void *owner)
 {
     struct service *service = owner;
     uv_mutex_lock(&service->mutex);
-    for (struct client *client = service->clients; client; client = client->next) {
-        atomic_store(&client->shared.cancelled, true);
-        if (client->connection.calls.fd >= 0)
-            shutdown(client->connection.calls.fd, SHUT_RDWR);
-        if (client->can_wake && service->engine->wake)
-            service->engine->wake(&client->job);
-    }
+    for (struct client *client = service->clients; client; client = client->next)
+        cancel(client);
     uv_mutex_unlock(&service->mutex);
     if (service->ended.data)
         on_ended(&service->ended);
@@ -276,12 +310,16 @@ static int prepare_service(struct service *service, const struct options *option
 
 void serve_run(const struct options *options, struct problem *problem)
 {
-    struct service service = {
-        .listener = {.options = options, .accepted = on_accepted, .stopped = on_stopped, .owner = &service}};
+    struct service service = {.listener = {.options = options,
+                                           .accepted = on_accepted,
+                                           .reject_unknown = reject_unknown,
+                                           .stopped = on_stopped,
+                                           .owner = &service}};
     if (parse_words(&service, options, problem) < 0)
         return;
     service.engine = service.plan.ends[END_SERVER].engine;
-    service.clients_max = MIN(CLIENTS_MAX, plan_clients_max(&service.plan));
+    service.clients_max = MIN(options->limits[LIMIT_CLIENTS], plan_clients_max(&service.plan));
+    service.listener.speaks_first = service.plan.protocol->server_dialogue;
     uv_mutex_init(&service.mutex);
     if (prepare_service(&service, options, problem) == 0)
         listener_serve(&service.listener, &service.plan, problem);

@@ -7,50 +7,35 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-#define LINE_EVERY_MS 1000           /* between two lines about rejected clients */
-#define LIMIT_CONTROL_CONNECTIONS 64 /* sessions, including the running one */
-
 struct server {
     struct listener listener;
     struct client_session *newest; /* first of a list */
     size_t count;
     struct client_session *running; /* other sessions wait until it has ended; NULL: none */
-    struct {
-        uint64_t count;        /* since the last report of a session */
-        uint64_t unlogged;     /* since the last line on standard error */
-        uint64_t next_line_ms; /* loop time before which no other line is printed */
-    } rejected;
 };
 
-/* Prints the reason, at most once a second. A client of a Unix socket has no address: prints the
- * address of the server. */
-void server_session_rejected(struct server *server, const struct client_session *client, const char *why)
+void server_rejected(struct server *server, const struct address *peer, const char *why)
 {
-    uint64_t now_ms = uv_now(&server->listener.loop);
-    bool has_address = client->peer.storage.ss_family != AF_UNIX;
-    char others[64] = "";
-
-    server->rejected.count++;
-    server->rejected.unlogged++;
-    if (now_ms < server->rejected.next_line_ms)
-        return;
-    if (server->rejected.unlogged > 1)
-        snprintf(others, sizeof others, "; one of %" PRIu64 " since the last such line",
-                 server->rejected.unlogged);
-    fprintf(stderr, "uncork-server: rejected a client at %s (%s)%s\n",
-            address_text(has_address ? &client->peer : &server->listener.address), why, others);
-    server->rejected.unlogged = 0;
-    server->rejected.next_line_ms = now_ms + LINE_EVERY_MS;
+    listener_rejected(&server->listener, peer, why);
 }
 
 void server_session_planned(struct server *server, struct client_session *client)
 {
-    if (server->running) {
+    uint64_t most = server->listener.options->limits[LIMIT_SESSIONS], count = 0;
+    struct problem problem = {0};
+
+    for (const struct client_session *other = server->newest; other; other = other->next)
+        count += other->session.state > SESSION_ANSWERING && other->session.state < SESSION_CLOSING;
+    if (count > most) {
+        problem_failure(&problem, "this server has more sessions than --max-sessions %" PRIu64 " allows",
+                        most);
+        client_session_fail(client, &problem);
+    } else if (server->running) {
         channel_send(&client->channel, CONTROL_WAIT, NULL);
-        return;
+    } else {
+        server->running = client;
+        client_session_begin(client);
     }
-    server->running = client;
-    client_session_begin(client);
 }
 
 /* If the session was running, starts the oldest one that waits. */
@@ -74,27 +59,44 @@ void server_session_closed(struct server *server, struct client_session *client)
         client_session_begin(waiting);
 }
 
+/* Sessions without a plan are of clients that are not known. */
+static size_t reject_unknown(void *owner, const struct address *source, size_t victim, const char *why)
+{
+    struct server *server = owner;
+    size_t count = 0;
+
+    for (struct client_session *client = server->newest; client; client = client->next)
+        if (client->session.state == SESSION_ACCEPTED && address_is_of_source(&client->peer, source) &&
+            count++ == victim) {
+            server_rejected(server, &client->peer, why);
+            client_session_drop(client);
+            break;
+        }
+    return count;
+}
+
+/* Sessions that are closing count too: each has memory. */
 static void on_accepted(void *owner, int fd)
 {
     struct server *server = owner;
-    struct client_session *client = calloc(1, sizeof *client);
-    struct problem problem = {0};
+    const struct options *options = server->listener.options;
+    struct client_session *client = NULL;
 
+    if (server->count < options->limits[LIMIT_STRANGERS] + options->limits[LIMIT_SESSIONS])
+        client = calloc(1, sizeof *client);
     if (!client) {
+        struct address peer;
+        server_rejected(server, listener_peer(&peer, fd), "there is no room for its session");
         close(fd);
         return;
     }
-    client->options = server->listener.options;
+    client->options = options;
     client->server = server;
-    client->rejected = &server->rejected.count;
+    client->rejected = &server->listener.strangers.rejected;
     client->next = server->newest;
     server->newest = client;
+    server->count++;
     client_session_open(client, &server->listener.loop, fd);
-    if (server->count++ >= LIMIT_CONTROL_CONNECTIONS) {
-        problem_failure(&problem, "%d clients are connected to this server already, the maximum",
-                        LIMIT_CONTROL_CONNECTIONS);
-        client_session_fail(client, &problem);
-    }
     listener_set_occupied(&server->listener, true);
 }
 
@@ -109,8 +111,11 @@ static void on_stopped(void *owner)
 
 void server_run(const struct options *options, struct problem *problem)
 {
-    struct server server = {
-        .listener = {.options = options, .accepted = on_accepted, .stopped = on_stopped, .owner = &server}};
+    struct server server = {.listener = {.options = options,
+                                         .accepted = on_accepted,
+                                         .reject_unknown = reject_unknown,
+                                         .stopped = on_stopped,
+                                         .owner = &server}};
     probe_counters();
     listener_serve(&server.listener, NULL, problem);
 }

@@ -8,9 +8,20 @@
 #include <time.h>
 #include <unistd.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 size_t mapping_page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+void memory_trim(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
 }
 
 int memory_open(struct memory *memory, size_t size, bool as_file)

@@ -21,6 +21,9 @@ struct memory {
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
 
+/* Gives memory that free(3) keeps back to the system, where the C library can: glibc. */
+void memory_trim(void);
+
 /* Completed zero-copy sends, which the kernel numbers for each socket, from 0 on: all from `first`
  * to `last`. Numbers wrap: `last` may be less than `first`. Until its notification is in the error
  * queue of the socket, the memory of a send must not change. */

@@ -211,8 +211,12 @@ int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_l
               struct problem *problem);
 
 #define PLAN_LIMIT_MS UINT64_C(7200000) /* of a plan without a duration */
+#define PLAN_SLACK_MS UINT64_C(60000)   /* to drain and report */
 
-/* The limit of a run: twice its planned time or PLAN_LIMIT_MS, and a minute to drain and report. */
+/* The planned time of a run: its warm-up, and its duration if it has one. */
+uint64_t plan_time_ns(const struct plan *plan);
+
+/* The limit of a run: twice its planned time or PLAN_LIMIT_MS, and PLAN_SLACK_MS. */
 uint64_t plan_limit_ms(const struct plan *plan);
 
 static inline bool plan_has_proxy(const struct plan *plan)

@@ -236,6 +236,11 @@ HERE = "--listen 127.0.0.1:0"
     (f"{HERE} --serve nbd --size 1", "write a size from 4K to 64G"),
     (f"{HERE} --serve nbd --plain echo", "contradict each other"),
     (f"{HERE} --size 1M", "--size is for --serve"),
+    (f"{HERE} --max-strangers 0", "--max-strangers 0: write a value from 1 to 65536"),
+    (f"{HERE} --max-time 3h", "--max-time 3h: write a value from 1s to 7200s"),
+    (f"{HERE} --max-clients 9", "--max-clients is for --serve and --plain"),
+    (f"{HERE} --serve http --max-sessions 9", "--max-sessions has no effect with --serve"),
+    (f"{HERE} --plain echo --max-time 9s", "--max-time has no effect with --plain"),
 ])
 def test_a_server_started_wrongly_says_so_in_one_line(arguments: str, says: str) -> None:
     done = server_run(*shlex.split(arguments))

@@ -183,12 +183,14 @@ def test_who_stalls_at_the_door_is_sent_away_and_the_next_is_served(keys: str) -
 
 
 def test_a_refusal_of_a_full_server_crosses_the_handshake(keys: str) -> None:
-    with server_started("127.0.0.1:0", "--psk", keys) as server, ExitStack() as open_ones:
-        for _ in range(64):
-            open_ones.enter_context(connect(server.address))
+    with server_started("127.0.0.1:0", "--psk", keys, "--max-sessions", "1") as server:
+        running = client_start("--psk", keys, f"server={server.address}", *LONG)
+        busy(server.pid)
         done = client_run("--psk", keys, f"server={server.address}", *ONE)
+        running.terminate()
+        running.communicate(timeout=20)
         assert done.returncode == 1
-        assert "64 clients are connected to this server already" in done.stderr
+        assert "this server has more sessions than --max-sessions 1 allows" in done.stderr
 
 
 def answer(listener: socket.socket, sent: bytes) -> socket.socket:
