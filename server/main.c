@@ -2,6 +2,7 @@
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
 #include "base/units.h"
 #include "base/version.h"
+#include "connection/memory.h"
 #include "connection/protocol.h"
 #include "control/channel.h"
 #include "modes.h"
@@ -126,6 +127,8 @@ static int preset_limits(struct options *options, struct problem *problem)
                                  mode == RUNS     ? "is for --serve and --plain"
                                  : mode == SERVES ? "has no effect with --serve"
                                                   : "has no effect with --plain");
+        if (limit == LIMIT_MEMORY && options->limits[limit])
+            memory_bound_set(options->limits[limit]);
         if (!options->limits[limit])
             units_parse(limits[limit].units, is_longer ? limits[limit].most : limits[limit].preset,
                         &options->limits[limit]);

@@ -21,9 +21,14 @@ static uint64_t limit_of(int resource, uint64_t otherwise)
     return getrlimit(resource, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY ? limit.rlim_cur : otherwise;
 }
 
+uint64_t address_space_limit(void)
+{
+    return limit_of(RLIMIT_AS, 0);
+}
+
 int thread_failure(struct problem *problem, int error, const char *name)
 {
-    uint64_t size = limit_of(RLIMIT_STACK, STACK_BYTES), space = limit_of(RLIMIT_AS, 0);
+    uint64_t size = limit_of(RLIMIT_STACK, STACK_BYTES), space = address_space_limit();
     const char *text = units_text(&units_size, size);
     void *stack = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

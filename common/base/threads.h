@@ -6,6 +6,10 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+
+/* Bytes of address space that this process may have (ulimit -v); 0: no limit. */
+uint64_t address_space_limit(void);
 
 /* Returns -1 with a failure: `name` ("thread 3 of 8") was not started, by the negative `error` of
  * uv_thread_create(). That is EAGAIN for each limit, so a probe tells memory from the others. */

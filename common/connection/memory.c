@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 #include "connection/memory.h"
 
+#include "base/cleanup.h"
 #include "base/memory.h"
+#include "base/threads.h"
+#include "base/units.h"
 #include "connection/protocol.h"
 #include "connection/security.h"
 #include "connection/strategy.h"
@@ -11,9 +14,10 @@
 
 #include <inttypes.h>
 #include <limits.h>
+#include <string.h>
 #include <sys/param.h>
+#include <uv.h>
 
-#define LIMIT_MEMORY (UINT64_C(8) << 30)     /* bytes of an end */
 #define LIMIT_IN_FLIGHT (UINT64_C(64) << 30) /* bytes: a minute at 1 GB/s, to drain after the run */
 
 /* Measured with glibc 2.36, libuv 1.44, GnuTLS 3.7 and OpenSSL 3.0. */
@@ -164,43 +168,95 @@ uint64_t plan_clients_max(const struct plan *plan)
 {
     struct memory_parts parts = measure(plan, END_SERVER, 1);
     uint64_t bytes = parts.sum - parts.list[SOURCE].bytes;
-    return LIMIT_MEMORY / (bytes + plan_slots(plan) * (PROTOCOL_KEY_MAX + 1));
+    return memory_bound().bytes / (bytes + plan_slots(plan) * (PROTOCOL_KEY_MAX + 1));
 }
 
 /* ---- the limits ---- */
 
-/* Rounded up, so that it differs from a limit that it exceeds. */
-static uint64_t whole_gib(uint64_t bytes)
+/* In whole GiB, or MiB if it is less than 4 GiB. What is needed is rounded up, and a limit down, so
+ * that they differ. */
+static const char *size_text(char text[UNITS_TEXT_MAX], uint64_t bytes, bool round_up)
 {
-    return (bytes + (UINT64_C(1) << 30) - 1) >> 30;
+    uint64_t unit = bytes < UINT64_C(4) << 30 ? UINT64_C(1) << 20 : UINT64_C(1) << 30;
+    snprintf(text, UNITS_TEXT_MAX, "%" PRIu64 "%c", (bytes + (round_up ? unit - 1 : 0)) / unit,
+             unit >> 30 ? 'G' : 'M');
+    return text;
+}
+
+/* The least memory.max of the control group of this process and of those above it (version 2 of
+ * control groups); UINT64_MAX without one. libuv 1.44 knows only version 1. */
+static uint64_t group_bytes(void)
+{
+    char line[512], path[1024];
+    uint64_t bytes = uv_get_constrained_memory(), most = bytes ? bytes : UINT64_MAX;
+    CLEANUP_FILE FILE *groups = fopen("/proc/self/cgroup", "re");
+
+    while (groups && fgets(line, sizeof line, groups)) {
+        if (strncmp(line, "0::/", 4) != 0)
+            continue;
+        line[strcspn(line, "\n")] = '\0';
+        for (char *end = line + strlen(line); end; end = strrchr(line + 3, '/')) {
+            *end = '\0';
+            snprintf(path, sizeof path, "/sys/fs/cgroup%s/memory.max", line + 3);
+            CLEANUP_FILE FILE *file = fopen(path, "re");
+            if (file && fscanf(file, "%" SCNu64, &bytes) == 1)
+                most = MIN(most, bytes);
+        }
+    }
+    return most;
+}
+
+static struct memory_bound own_bound = {UINT64_C(8) << 30, "the limit of an end"};
+
+void memory_bound_set(uint64_t bytes)
+{
+    own_bound = (struct memory_bound){bytes, "the limit of an end here (--max-memory)"};
+}
+
+struct memory_bound memory_bound(void)
+{
+    const struct memory_bound bounds[] = {
+        {address_space_limit(), "its ulimit -v"},
+        {group_bytes(), "memory.max of its control group"},
+        {uv_get_total_memory() / 2, "half of the memory of its machine"},
+    };
+    struct memory_bound least = own_bound;
+
+    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++)
+        if (bounds[i].bytes && bounds[i].bytes < least.bytes)
+            least = bounds[i];
+    return least;
 }
 
 int plan_check_memory(const struct plan *plan, enum end end, uint64_t threads, struct problem *problem)
 {
     struct memory_parts parts = measure(plan, end, threads);
     const struct part *largest = parts.list;
+    struct memory_bound bound = memory_bound();
+    char needed[UNITS_TEXT_MAX], allowed[UNITS_TEXT_MAX];
 
-    if (parts.sum <= LIMIT_MEMORY)
+    if (parts.sum <= bound.bytes)
         return 0;
     for (int i = 0; i < PART_COUNT; i++)
         if (parts.list[i].bytes > largest->bytes)
             largest = &parts.list[i];
-    return problem_unsupported(problem,
-                               "the %s needs %" PRIu64 "G of memory for %" PRIu64 " connections, and %" PRIu64
-                               "G is the limit of an end: reduce %s",
-                               end_names[end], whole_gib(parts.sum), plan->connections,
-                               whole_gib(LIMIT_MEMORY), largest->parameters);
+    return problem_unsupported(
+        problem, "the %s needs %s of memory for %" PRIu64 " connections, and %s is %s: reduce %s",
+        end_names[end], size_text(needed, parts.sum, true), plan->connections,
+        size_text(allowed, bound.bytes, false), bound.whose, largest->parameters);
 }
 
 int plan_check_in_flight(const struct plan *plan, struct problem *problem)
 {
     bool has_requests = plan_role(plan, END_CLIENT)->times;
     uint64_t bytes = plan->connections * plan->depth * (plan->message.bytes + plan->reply.bytes);
+    char needed[UNITS_TEXT_MAX], allowed[UNITS_TEXT_MAX];
     if (!has_requests || bytes <= LIMIT_IN_FLIGHT)
         return 0;
-    return problem_unsupported(problem,
-                               "depth=%" PRIu64 " with connections=%" PRIu64 " is %" PRIu64
-                               "G in flight, and %" PRIu64
-                               "G is the limit: reduce connections=, depth= or the size of a request",
-                               plan->depth, plan->connections, whole_gib(bytes), whole_gib(LIMIT_IN_FLIGHT));
+    return problem_unsupported(
+        problem,
+        "depth=%" PRIu64 " with connections=%" PRIu64
+        " is %s in flight, and %s is the limit: reduce connections=, depth= or the size of a request",
+        plan->depth, plan->connections, size_text(needed, bytes, true),
+        size_text(allowed, LIMIT_IN_FLIGHT, false));
 }

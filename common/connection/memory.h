@@ -27,6 +27,16 @@ uint64_t plan_receive_buffers(const struct plan *plan, enum end end, uint64_t co
  * decides, and an estimate for the rest. The kernel's socket buffers do not count. */
 uint64_t plan_memory_bytes(const struct plan *plan, enum end end, uint64_t threads);
 
+/* The most bytes that an end may have: the least of its own limit (8 GiB, or what
+ * memory_bound_set() was called with), RLIMIT_AS, memory.max of its control group and half of the
+ * memory of the machine. Whose: "half of the memory of its machine". */
+struct memory_bound {
+    uint64_t bytes;
+    const char *whose;
+};
+struct memory_bound memory_bound(void);
+void memory_bound_set(uint64_t bytes);
+
 /* Checks that `end` may have this memory. 0, or -1 with an unsupported problem that names the
  * parameters to reduce. */
 int plan_check_memory(const struct plan *plan, enum end end, uint64_t threads, struct problem *problem);

@@ -45,6 +45,18 @@ def descriptors_trouble() -> str | None:
     return None
 
 
+def namespace_trouble() -> str | None:
+    """Why a test cannot have a network of its own, None if it can."""
+    if not shutil.which("unshare") or not shutil.which("ip"):
+        return "unshare or ip is not installed"
+    tried = subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True,
+                           text=True)
+    return f"no network namespace: {tried.stderr.strip()}" if tried.returncode else None
+
+
+NAMESPACE_TROUBLE = namespace_trouble()
+
+
 def allowing(soft: int, hard: int):
     return lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
 
@@ -124,6 +136,19 @@ def test_a_plan_of_more_memory_than_an_end_may_have_starts_nothing(words: str, s
         assert re.search(r"\d+G is the limit", answer["text"])
 
 
+@pytest.mark.skipif(NAMESPACE_TROUBLE is not None, reason=str(NAMESPACE_TROUBLE))
+def test_the_memory_of_a_control_group_is_a_limit_and_the_refusal_names_it(tmp_path: Path) -> None:
+    """In a mount namespace of its own, where a folder stands for the root of control groups."""
+    (tmp_path / "memory.max").write_text(f"{100 << 20}\n")
+    inside = (f"mount --bind {tmp_path} /sys/fs/cgroup && exec {CLIENT} connections=200 chunk=1M "
+              "engine=block server=127.0.0.1:9")
+    done = subprocess.run(["unshare", "--mount", "sh", "-c", inside], capture_output=True,
+                          text=True, timeout=60)
+    assert done.returncode == 1 and re.search(
+        r"the client needs \d+M of memory for 200 connections, and 100M is memory.max of its "
+        r"control group: reduce", done.stderr), done.stderr
+
+
 def memory_in_use(pid: int) -> int:
     """Bytes of address space."""
     size = re.search(r"^VmSize:\s+(\d+) kB", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
@@ -171,18 +196,6 @@ def in_namespace(ports: str, *words: str, before: str = "true") -> subprocess.Co
               'shift && exec "$@"')
     return subprocess.run(["unshare", "-n", "sh", "-c", script, "sh", ports, str(CLIENT), *words],
                           capture_output=True, text=True, timeout=60)
-
-
-def namespace_trouble() -> str | None:
-    """Why a test cannot have a network of its own, None if it can."""
-    if not shutil.which("unshare") or not shutil.which("ip"):
-        return "unshare or ip is not installed"
-    tried = subprocess.run(["unshare", "-n", "ip", "link", "set", "lo", "up"], capture_output=True,
-                           text=True)
-    return f"no network namespace: {tried.stderr.strip()}" if tried.returncode else None
-
-
-NAMESPACE_TROUBLE = namespace_trouble()
 
 
 @pytest.mark.skipif(NAMESPACE_TROUBLE is not None, reason=str(NAMESPACE_TROUBLE))

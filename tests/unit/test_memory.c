@@ -7,6 +7,7 @@
 #include "control/codec.h"
 #include "engine/engine.h"
 
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -217,6 +218,25 @@ static void refuse_size(const char *const *words, enum end end, const char *says
         plan_check_in_flight(&plan, &unit_problem);
     assert_problem(&unit_problem, PROBLEM_UNSUPPORTED, says);
     plan_free(&plan);
+}
+
+TEST(the_least_limit_of_memory_is_the_one_that_a_refusal_names)
+{
+    memory_bound_set(UINT64_C(1) << 20);
+    refuse_size(WORDS("connections=200", "chunk=64K", "engine=block"), END_SERVER,
+                "1M is the limit of an end here (--max-memory)");
+    memory_bound_set(UINT64_C(1) << 60); /* half of a real machine is less */
+    assert_true(memory_bound().bytes < UINT64_C(1) << 60);
+#ifndef UNCORK_SANITIZED /* a sanitizer has more address space */
+    struct rlimit before;
+    getrlimit(RLIMIT_AS, &before);
+    setrlimit(RLIMIT_AS, &(struct rlimit){.rlim_cur = 512 << 20, .rlim_max = before.rlim_max});
+    struct memory_bound bound = memory_bound();
+    setrlimit(RLIMIT_AS, &before);
+    assert_int_equal(bound.bytes, 512 << 20);
+    assert_string_equal(bound.whose, "its ulimit -v");
+#endif
+    memory_bound_set(UINT64_C(8) << 30);
 }
 
 TEST(a_plan_beyond_the_limit_is_refused_with_the_parameters_to_reduce)
