@@ -283,12 +283,11 @@ static int take_plan(struct client_session *client, const json_t *body, struct p
         exclusions_check(STAGE_session, &client->plan, client->end,
                          channel_is_private(&client->channel) ? 0 : FACT_PUBLIC_CHANNEL, problem) < 0)
         return -1;
-    if (plan_time_ns(&client->plan) > longest_ns)
-        return problem_failure(problem,
-                               "the run would take %s, and this server allows %s (--max-time): reduce "
-                               "duration= or warmup=",
-                               units_text(&units_duration, plan_time_ns(&client->plan)),
+    if (plan_is_timed(&client->plan) && client->plan.duration_ns > longest_ns)
+        return problem_failure(problem, "duration=%s: this server allows %s (--max-time)",
+                               units_text(&units_duration, client->plan.duration_ns),
                                units_text(&units_duration, longest_ns));
+    client->plan.longest_ms = longest_ns / NS_PER_MS;
     session_enter(&client->session, SESSION_QUEUED);
     server_session_planned(client->server, client);
     return 0;
@@ -380,7 +379,6 @@ void client_session_open(struct client_session *client, uv_loop_t *loop, int fd)
 {
     struct problem problem = {0};
     client->session = (struct session){.plan = &client->plan,
-                                       .longest_ms = client->options->limits[LIMIT_TIME] / NS_PER_MS,
                                        .timed_out = on_timed_out,
                                        .closed = client_session_part_closed,
                                        .owner = client};

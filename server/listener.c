@@ -9,6 +9,7 @@
 #include <signal.h>
 #include <string.h>
 
+#define QUIET_MS 1000
 #define ACCEPTS_PER_EVENT 16 /* so that those that were rejected leave meanwhile */
 
 static void stop(void *owner)
@@ -22,6 +23,7 @@ static void stop(void *owner)
     for (size_t i = 0; i < 2; i++)
         uv_unref((uv_handle_t *)&listener->signals[i]);
     uv_close((uv_handle_t *)&listener->idle, NULL);
+    uv_close((uv_handle_t *)&listener->quiet, NULL);
     parent_watch_stop(&listener->parent);
     strangers_close(listener);
     close(listener->fd);
@@ -42,18 +44,27 @@ static void on_idle(uv_timer_t *timer)
     stop(listener);
 }
 
-/* Without a client, the idle timer starts, and memory goes back to the system. */
+static void on_quiet(uv_timer_t *timer)
+{
+    memory_trim();
+}
+
+/* Without a client, the timer of --idle starts. After a second, memory goes back to the system. */
 void listener_settle(struct listener *listener)
 {
     bool is_empty = !listener->is_occupied && TAILQ_EMPTY(&listener->strangers.list);
-    if (is_empty)
-        memory_trim();
-    if (listener->is_stopped || !listener->options->idle_ms)
+    uint64_t idle_ms = listener->options->idle_ms;
+
+    if (listener->is_stopped || is_empty == listener->is_quiet)
         return;
+    listener->is_quiet = is_empty;
+    uv_timer_stop(&listener->quiet);
+    uv_timer_stop(&listener->idle);
     if (!is_empty)
-        uv_timer_stop(&listener->idle);
-    else if (!uv_is_active((uv_handle_t *)&listener->idle))
-        uv_timer_start(&listener->idle, on_idle, listener->options->idle_ms, 0);
+        return;
+    uv_timer_start(&listener->quiet, on_quiet, QUIET_MS, 0);
+    if (idle_ms)
+        uv_timer_start(&listener->idle, on_idle, idle_ms, 0);
 }
 
 void listener_set_occupied(struct listener *listener, bool is_occupied)
@@ -106,6 +117,7 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
     }
     uv_poll_init(loop, &listener->poll, listener->fd);
     uv_timer_init(loop, &listener->idle);
+    uv_timer_init(loop, &listener->quiet);
     strangers_open(listener);
     listener->poll.data = listener->idle.data = listener;
     uv_poll_start(&listener->poll, UV_READABLE, on_connection);

@@ -87,7 +87,8 @@ struct listener {
     struct parent_watch parent;
     uv_timer_t idle;
     struct strangers strangers;
-    bool is_occupied, is_stopped;
+    uv_timer_t quiet;
+    bool is_occupied, is_quiet, is_stopped;
 };
 
 /* Listens, prints the ready line, and runs the loop to its end. The listening socket has the

@@ -8,7 +8,6 @@
 #include "words/word.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -161,11 +160,9 @@ static void on_accepted(void *owner, int fd)
     struct client *client = has_room ? calloc(1, sizeof *client) : NULL;
     struct problem ignored = {0};
     struct address peer;
-    char why[80];
 
-    snprintf(why, sizeof why, "there are more clients than --max-clients %zu allows", plain->count);
     if (!has_room)
-        listener_rejected(&plain->listener, listener_peer(&peer, fd), why);
+        listener_rejected(&plain->listener, listener_peer(&peer, fd), "--max-clients are connected already");
     if (!client || transport_prepare(&plain->plan, END_SERVER, fd, &ignored) < 0 ||
         uv_poll_init(&plain->listener.loop, &client->poll, fd) < 0) {
         free(client);

@@ -25,6 +25,7 @@
 #define DEPTH "depth=4096" /* requests that a connection reads before it answers them */
 #define CONTENT_PRESET (UINT64_C(64) << 20)
 #define LINE_EVERY_MS 1000 /* between two lines about clients */
+#define ENDING_MAX 64      /* clients whose thread is ending, beside those that the limit allows */
 
 struct service {
     struct listener listener;
@@ -149,14 +150,60 @@ static void on_ended(uv_async_t *ended)
         uv_close((uv_handle_t *)ended, NULL);
 }
 
+/* Its thread ends. The caller holds the mutex. */
+static void cancel(struct client *client)
+{
+    const struct engine *engine = client->service->engine;
+    client->is_cancelled = true;
+    atomic_store(&client->shared.cancelled, true);
+    if (client->connection.calls.fd >= 0)
+        shutdown(client->connection.calls.fd, SHUT_RDWR);
+    if (client->can_wake && engine->wake)
+        engine->wake(&client->job);
+}
+
+static size_t reject_unknown(void *owner, const struct address *source, size_t victim, const char *why)
+{
+    struct service *service = owner;
+    size_t count = 0;
+
+    for (struct client *client = service->clients; client; client = client->next)
+        if (!atomic_load(&client->is_known) && !client->is_cancelled &&
+            address_is_of_source(&client->peer, source) && count++ == victim) {
+            uv_mutex_lock(&service->mutex);
+            cancel(client);
+            uv_mutex_unlock(&service->mutex);
+            listener_rejected(&service->listener, &client->peer, why);
+            break;
+        }
+    return count;
+}
+
+/* Whether one more client may connect. If all places are taken, a client that is not known yet has
+ * to leave. */
+static bool has_room(struct service *service)
+{
+    size_t unknown = reject_unknown(service, NULL, SIZE_MAX, NULL), stay = 0;
+    uint32_t number = 0;
+
+    for (const struct client *client = service->clients; client; client = client->next)
+        stay += !client->is_cancelled;
+    if (stay < service->clients_max)
+        return true;
+    if (!unknown || service->count >= service->clients_max + ENDING_MAX)
+        return false;
+    uv_random(NULL, NULL, &number, sizeof number, 0, NULL);
+    reject_unknown(service, NULL, number % unknown, "to make room: all places are taken");
+    return true;
+}
+
 /* Starts the thread of a client. 0, or -1 with a failure: the descriptor is still open. */
 static int start_client(struct service *service, int fd, struct problem *problem)
 {
-    bool fits_all = service->clients_max == service->listener.options->limits[LIMIT_CLIENTS];
-    if (service->count >= service->clients_max)
-        return problem_failure(problem, "there are more clients than %s %zu %s",
-                               fits_all ? "--max-clients" : "the", service->clients_max,
-                               fits_all ? "allows" : "for which there is memory");
+    bool is_option = service->clients_max == service->listener.options->limits[LIMIT_CLIENTS];
+    if (!has_room(service))
+        return problem_failure(problem, "%zu clients are connected already, as many as %s",
+                               service->clients_max, is_option ? "--max-clients allows" : "memory is for");
     struct client *client = calloc(1, sizeof *client);
     if (!client)
         return problem_failure(problem, "no memory");
@@ -191,35 +238,6 @@ static void on_accepted(void *owner, int fd)
         return;
     listener_rejected(&service->listener, listener_peer(&peer, fd), problem.text);
     close(fd);
-}
-
-/* Its thread ends. The caller holds the mutex. */
-static void cancel(struct client *client)
-{
-    const struct engine *engine = client->service->engine;
-    client->is_cancelled = true;
-    atomic_store(&client->shared.cancelled, true);
-    if (client->connection.calls.fd >= 0)
-        shutdown(client->connection.calls.fd, SHUT_RDWR);
-    if (client->can_wake && engine->wake)
-        engine->wake(&client->job);
-}
-
-static size_t reject_unknown(void *owner, const struct address *source, size_t victim, const char *why)
-{
-    struct service *service = owner;
-    size_t count = 0;
-
-    for (struct client *client = service->clients; client; client = client->next)
-        if (!atomic_load(&client->is_known) && !client->is_cancelled &&
-            address_is_of_source(&client->peer, source) && count++ == victim) {
-            uv_mutex_lock(&service->mutex);
-            cancel(client);
-            uv_mutex_unlock(&service->mutex);
-            listener_rejected(&service->listener, &client->peer, why);
-            break;
-        }
-    return count;
 }
 
 static void on_stopped(void *owner)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#define CLOSING_MAX 64 /* sessions that are closing, beside those that the limits allow */
+
 struct server {
     struct listener listener;
     struct client_session *newest; /* first of a list */
@@ -27,8 +29,8 @@ void server_session_planned(struct server *server, struct client_session *client
     for (const struct client_session *other = server->newest; other; other = other->next)
         count += other->session.state > SESSION_ANSWERING && other->session.state < SESSION_CLOSING;
     if (count > most) {
-        problem_failure(&problem, "this server has more sessions than --max-sessions %" PRIu64 " allows",
-                        most);
+        problem_failure(
+            &problem, "this server has %" PRIu64 " sessions already, as many as --max-sessions allows", most);
         client_session_fail(client, &problem);
     } else if (server->running) {
         channel_send(&client->channel, CONTROL_WAIT, NULL);
@@ -66,7 +68,7 @@ static size_t reject_unknown(void *owner, const struct address *source, size_t v
     size_t count = 0;
 
     for (struct client_session *client = server->newest; client; client = client->next)
-        if (client->session.state == SESSION_ACCEPTED && address_is_of_source(&client->peer, source) &&
+        if (client->session.state <= SESSION_ANSWERING && address_is_of_source(&client->peer, source) &&
             count++ == victim) {
             server_rejected(server, &client->peer, why);
             client_session_drop(client);
@@ -82,11 +84,12 @@ static void on_accepted(void *owner, int fd)
     const struct options *options = server->listener.options;
     struct client_session *client = NULL;
 
-    if (server->count < options->limits[LIMIT_STRANGERS] + options->limits[LIMIT_SESSIONS])
+    if (server->count < options->limits[LIMIT_STRANGERS] + options->limits[LIMIT_SESSIONS] + CLOSING_MAX)
         client = calloc(1, sizeof *client);
     if (!client) {
         struct address peer;
-        server_rejected(server, listener_peer(&peer, fd), "there is no room for its session");
+        server_rejected(server, listener_peer(&peer, fd),
+                        "as many sessions are closing as --max-strangers and --max-sessions allow");
         close(fd);
         return;
     }

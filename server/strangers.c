@@ -82,8 +82,13 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct stranger *stranger = (struct stranger *)poll;
     struct listener *listener = stranger->listener;
+    char byte;
+
     unwatch(stranger);
-    listener->accepted(listener->owner, stranger->fd);
+    if (recv(stranger->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) /* it only looked */
+        close(stranger->fd);
+    else
+        listener->accepted(listener->owner, stranger->fd);
     listener_settle(listener);
 }
 
@@ -118,39 +123,36 @@ static size_t reject_one(struct listener *listener, const struct address *source
     return count + listener->reject_unknown(listener->owner, source, victim - count, why);
 }
 
-static void make_room(struct listener *listener, const struct address *peer)
+/* If there are `most` strangers of `source` (NULL: of all), rejects a random one of them. */
+static void make_room(struct listener *listener, const struct address *source, uint64_t most,
+                      const char *says)
 {
-    const uint64_t *limits = listener->options->limits;
-    const struct {
-        const struct address *source;
-        uint64_t most;
-        const char *says;
-    } bounds[] = {{peer, limits[LIMIT_SOURCE_STRANGERS], "its address than --max-strangers-per-source"},
-                  {NULL, limits[LIMIT_STRANGERS], "all addresses than --max-strangers"}};
+    size_t count = reject_one(listener, source, SIZE_MAX, NULL);
+    uint32_t number = 0;
+    char why[160];
 
-    for (size_t i = 0; i < sizeof bounds / sizeof *bounds; i++) {
-        size_t count = reject_one(listener, bounds[i].source, SIZE_MAX, NULL);
-        uint32_t number = 0;
-        char why[128];
-        if (count < bounds[i].most)
-            continue;
-        uv_random(NULL, NULL, &number, sizeof number, 0, NULL);
-        snprintf(why, sizeof why, "there are more strangers at %s %" PRIu64 " allows", bounds[i].says,
-                 bounds[i].most);
-        reject_one(listener, bounds[i].source, number % count, why);
-    }
+    if (count < most)
+        return;
+    uv_random(NULL, NULL, &number, sizeof number, 0, NULL);
+    snprintf(why, sizeof why, "to make room: %s are at most %" PRIu64, says, most);
+    reject_one(listener, source, number % count, why);
 }
 
 void strangers_take(struct listener *listener, int fd)
 {
+    const uint64_t *limits = listener->options->limits;
     struct address peer;
-    make_room(listener, listener_peer(&peer, fd));
+
+    make_room(listener, listener_peer(&peer, fd), limits[LIMIT_SOURCE_STRANGERS],
+              "strangers of its host (--max-strangers-per-source)");
+    make_room(listener, NULL, limits[LIMIT_STRANGERS], "strangers (--max-strangers)");
     if (listener->speaks_first) {
         listener->accepted(listener->owner, fd);
         return;
     }
     struct stranger *stranger = calloc(1, sizeof *stranger);
     if (!stranger || !sockets_can_watch(fd) || uv_poll_init(&listener->loop, &stranger->poll, fd) < 0) {
+        listener_rejected(listener, &peer, "no memory");
         free(stranger);
         close(fd);
         return;

@@ -5,6 +5,8 @@
 
 #include <string.h>
 
+#define SLACK_MS UINT64_C(60000)
+
 const char *const end_names[END_COUNT] = {"client", "server", "proxy"};
 
 const char *const cork_layer_names[] = {
@@ -83,19 +85,16 @@ int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_l
     return place_cpus(&plan->place, (int)end, end == plan_second_end(plan), remote, cpus, problem);
 }
 
-static bool is_timed(const struct plan *plan)
+bool plan_is_timed(const struct plan *plan)
 {
     return !plan->messages && !plan->bytes && !plan->runs_command;
 }
 
-uint64_t plan_time_ns(const struct plan *plan)
-{
-    return plan->warmup_ns + (is_timed(plan) ? plan->duration_ns : 0);
-}
-
 uint64_t plan_limit_ms(const struct plan *plan)
 {
-    return PLAN_SLACK_MS + (is_timed(plan) ? 2 * plan_time_ns(plan) / 1000000 : PLAN_LIMIT_MS);
+    uint64_t without_duration_ms = plan->longest_ms ? plan->longest_ms : PLAN_LIMIT_MS;
+    return SLACK_MS +
+           (plan_is_timed(plan) ? 2 * (plan->warmup_ns + plan->duration_ns) / 1000000 : without_duration_ms);
 }
 
 const char *plan_name_of(const struct plan *plan, enum end end)

@@ -131,7 +131,8 @@ struct plan {
     bool verify;
     uint64_t spin_ns;
     uint64_t duration_ns, messages, bytes, warmup_ns; /* messages, bytes: 0 where not given */
-    bool lab;                                         /* in network namespaces of its own */
+    uint64_t longest_ms; /* of a run without a duration; 0: PLAN_LIMIT_MS. A server may set it */
+    bool lab;            /* in network namespaces of its own */
 
     /* Of each link of the lab, in each direction; 0: none. */
     uint64_t link_rate_bits, link_delay_ns, link_loss_millionths, link_mtu_bytes;
@@ -211,12 +212,11 @@ int plan_cpus(const struct plan *plan, enum end end, bool remote, struct place_l
               struct problem *problem);
 
 #define PLAN_LIMIT_MS UINT64_C(7200000) /* of a plan without a duration */
-#define PLAN_SLACK_MS UINT64_C(60000)   /* to drain and report */
 
-/* The planned time of a run: its warm-up, and its duration if it has one. */
-uint64_t plan_time_ns(const struct plan *plan);
+/* Whether the run ends by its duration, not by its work. */
+bool plan_is_timed(const struct plan *plan);
 
-/* The limit of a run: twice its planned time or PLAN_LIMIT_MS, and PLAN_SLACK_MS. */
+/* The limit of a run: twice its planned time or `longest_ms`, and a minute to drain and report. */
 uint64_t plan_limit_ms(const struct plan *plan);
 
 static inline bool plan_has_proxy(const struct plan *plan)

@@ -62,8 +62,6 @@ static void on_timer(uv_timer_t *timer)
 static void begin(struct session *session, enum session_state state)
 {
     uint64_t limit_ms = session_limit_ms(state, session->is_client, session->plan);
-    if (session->longest_ms && limit_ms > session->longest_ms + PLAN_SLACK_MS)
-        limit_ms = session->longest_ms + PLAN_SLACK_MS;
     session->state = state;
     uv_timer_stop(&session->timer);
     if (limit_ms)

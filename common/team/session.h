@@ -20,7 +20,6 @@ struct session {
     enum session_state state;
     bool is_client;
     const struct plan *plan;
-    uint64_t longest_ms; /* of a server: no state takes longer than this and a minute; 0: no limit */
     uv_timer_t timer;    /* the time limit of the state */
     void (*timed_out)(void *owner);
     void (*closed)(void *owner); /* after session_close() */

@@ -236,7 +236,7 @@ HERE = "--listen 127.0.0.1:0"
     (f"{HERE} --serve nbd --size 1", "write a size from 4K to 64G"),
     (f"{HERE} --serve nbd --plain echo", "contradict each other"),
     (f"{HERE} --size 1M", "--size is for --serve"),
-    (f"{HERE} --max-strangers 0", "--max-strangers 0: write a value from 1 to 65536"),
+    (f"{HERE} --max-strangers 0", "--max-strangers 0: write a value from 1 to 4096"),
     (f"{HERE} --max-time 3h", "--max-time 3h: write a value from 1s to 7200s"),
     (f"{HERE} --max-clients 9", "--max-clients is for --serve and --plain"),
     (f"{HERE} --serve http --max-sessions 9", "--max-sessions has no effect with --serve"),

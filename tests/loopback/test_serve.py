@@ -449,7 +449,7 @@ def test_no_more_clients_are_accepted_than_fit_into_the_limit_of_memory() -> Non
             client.close()
         server.process.terminate()
         error = server.process.communicate(timeout=20)[1]
-        assert "there are more clients than the 3 for which there is memory" in error
+        assert "3 clients are connected already, as many as memory is for" in error
 
 
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer ends a program without memory")
