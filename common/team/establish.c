@@ -187,6 +187,7 @@ int establish_handshakes(struct worker *worker, struct problem *problem)
         if (plan->encrypts && !worker->shared.contexts[peer]) {
             struct security_terms terms = {.serves = !connects_to(team->end, peer),
                                            .identity = SECURITY_IDENTITY,
+                                           .identity_size = strlen(SECURITY_IDENTITY),
                                            .cipher = plan->cipher,
                                            .handshake = team->by_certificate ? HANDSHAKE_CERTIFICATE
                                                                              : plan->handshake};

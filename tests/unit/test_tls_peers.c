@@ -79,6 +79,7 @@ static int find_libraries(struct problem *problem)
 static void open_thread(enum end end, const struct security *security)
 {
     struct security_terms terms = {.identity = SECURITY_IDENTITY,
+                                   .identity_size = strlen(SECURITY_IDENTITY),
                                    .serves = end == END_SERVER,
                                    .cipher = plan.cipher,
                                    .handshake = plan.handshake,
