@@ -57,7 +57,7 @@ static bool on_hello(void *owner, const uint8_t *hello, int fd)
     struct data_listener *data = &client->data;
     uint64_t connections = client->plan.connections;
     uint8_t answer[SINK_ANSWER_SIZE];
-    bool answers = data->hellos.hello_size == SINK_HELLO_SIZE;
+    bool answers = data->hellos.sink_token;
     int64_t number = answers ? sink_hello_read(hello, data->token, connections, answer)
                              : hello_read(hello, data->token, connections);
 
@@ -86,7 +86,7 @@ void data_listener_accept(struct client_session *client)
 
     data->accepts = true;
     data->hellos = (struct hello_acceptor){.listener = data->fd,
-                                           .hello_size = is_sink ? SINK_HELLO_SIZE : HELLO_SIZE,
+                                           .sink_token = is_sink ? data->token : NULL,
                                            .late_max = LATE_MAX,
                                            .loop = loop,
                                            .counts = &data->counts,

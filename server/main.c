@@ -223,7 +223,8 @@ int main(int count, char **arguments)
     standard_open();
     if (count > PROCESS_BECOME_LEAST && !strcmp(arguments[1], PROCESS_START_CHILD))
         process_become(arguments + 2);
-    signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
+    unsetenv("SSLKEYLOGFILE"); /* TLS libraries would write the keys of this program there */
+    signal(SIGPIPE, SIG_IGN);  /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (parse_options(&options, count, arguments, &problem) == 0)
         (options.plain ? plain_run : options.serve ? serve_run : server_run)(&options, &problem);

@@ -314,6 +314,7 @@ static int prepare_service(struct service *service, const struct options *option
         service->terms =
             (struct security_terms){.serves = true, .cipher = plan->cipher, .handshake = plan->handshake};
         memcpy(service->terms.identity, key->identity, key->identity_size);
+        service->terms.identity_size = key->identity_size;
         memcpy(service->terms.key, key->key, key->key_size);
     }
     if (support_check(plan, END_SERVER, false, problem) < 0)

@@ -17,10 +17,10 @@ struct security_terms {
     bool serves; /* this end accepted the connection */
     enum cipher cipher;
     enum handshake handshake;
-    char identity[SECURITY_IDENTITY_MAX + 1]; /* of the pre-shared key */
-    uint8_t key[SECURITY_KEY_SIZE];           /* pre-shared; with HANDSHAKE_CERTIFICATE the private
-                                                 Ed25519 key of the only certificate that a client
-                                                 accepts */
+    uint8_t identity[SECURITY_IDENTITY_MAX]; /* of the pre-shared key; any bytes */
+    size_t identity_size;
+    uint8_t key[SECURITY_KEY_SIZE]; /* pre-shared; with HANDSHAKE_CERTIFICATE the private Ed25519 key
+                                       of the only certificate that a client accepts */
 };
 
 struct security {

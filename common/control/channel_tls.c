@@ -41,11 +41,20 @@ static ssize_t pull(gnutls_transport_ptr_t pointer, void *data, size_t size)
     return (ssize_t)size;
 }
 
+/* For messages: a NUL, which would end the text, becomes '?'. */
+static void note_identity(struct channel_tls *tls, const uint8_t *identity, size_t size)
+{
+    size_t length = size < sizeof tls->identity ? size : sizeof tls->identity - 1;
+    for (size_t i = 0; i < length; i++)
+        tls->identity[i] = identity[i] ? (char)identity[i] : '?';
+    tls->identity[length] = '\0';
+}
+
 static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gnutls_datum_t *key)
 {
     struct channel_tls *tls = gnutls_session_get_ptr(session);
     const struct psk *psk = psk_find(tls->keys, identity->data, identity->size);
-    snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)identity->size, (const char *)identity->data);
+    note_identity(tls, identity->data, identity->size);
     tls->identity_is_unknown = !psk;
     if (!psk || !(key->data = gnutls_malloc(psk->key_size)))
         return -1;
@@ -181,8 +190,7 @@ static int open_session(struct channel_tls *tls)
         gnutls_psk_set_server_credentials_function2(tls->server, find_key);
         return gnutls_credentials_set(tls->session, GNUTLS_CRD_PSK, tls->server);
     }
-    snprintf(tls->identity, sizeof tls->identity, "%.*s", (int)psk->identity_size,
-             (const char *)psk->identity);
+    note_identity(tls, psk->identity, psk->identity_size);
     if ((result = gnutls_psk_allocate_client_credentials(&tls->client)) < 0 ||
         (result = gnutls_psk_set_client_credentials2(tls->client, &identity, &key, GNUTLS_PSK_KEY_RAW)) < 0)
         return result;

@@ -24,6 +24,20 @@ int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SI
 
 /* ---- between proxy and sink ---- */
 
+void sink_greeting_make(uint8_t greeting[SINK_GREETING_SIZE], const uint8_t token[TOKEN_SIZE])
+{
+    static const uint8_t start[SINK_GREETING_SIZE - TOKEN_SIZE / 2] = {0, 'u', 'n', 'c', 'o', 'r', 'k', 0xff};
+    memcpy(greeting, start, sizeof start);
+    memcpy(greeting + sizeof start, token, TOKEN_SIZE / 2);
+}
+
+bool sink_has_greeted(const uint8_t greeting[SINK_GREETING_SIZE], const uint8_t token[TOKEN_SIZE])
+{
+    uint8_t expected[SINK_GREETING_SIZE];
+    sink_greeting_make(expected, token);
+    return !memcmp(greeting, expected, sizeof expected);
+}
+
 static void apply_mask(uint8_t hello[HELLO_SIZE], const uint8_t mask[SINK_ANSWER_SIZE])
 {
     for (size_t i = 0; i < HELLO_SIZE; i++)
@@ -81,14 +95,23 @@ static void reject(struct hello_acceptor *acceptor, int fd)
 static int read_hello(struct late_hello *late)
 {
     const struct hello_acceptor *acceptor = late->acceptor;
+    size_t whole = acceptor->sink_token ? SINK_HELLO_SIZE : HELLO_SIZE;
     acceptor->counts->made[CALL_RECVFROM]++;
-    ssize_t size = recv(late->fd, late->hello + late->size, acceptor->hello_size - late->size, MSG_DONTWAIT);
+    ssize_t size = recv(late->fd, late->hello + late->size, whole - late->size, MSG_DONTWAIT);
     if (size < 0 && (errno == EAGAIN || errno == EINTR))
         return 0;
     if (size <= 0)
         return -1;
     late->size += (size_t)size;
-    return late->size == acceptor->hello_size;
+    return late->size == whole;
+}
+
+/* A new connection has room for these bytes. If it is broken, read_hello() finds that out. */
+static void greet(int fd, const uint8_t token[TOKEN_SIZE])
+{
+    uint8_t greeting[SINK_GREETING_SIZE];
+    sink_greeting_make(greeting, token);
+    send(fd, greeting, sizeof greeting, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 /* `result` of read_hello(): 1 or -1. */
@@ -162,6 +185,8 @@ bool hello_acceptor_accept(struct hello_acceptor *acceptor, size_t most)
         acceptor->counts->made[CALL_ACCEPT]++;
         if (accepted.fd < 0)
             break;
+        if (acceptor->sink_token)
+            greet(accepted.fd, acceptor->sink_token);
         int result = read_hello(&accepted);
         is_late |= result == 0;
         if (result == 0)

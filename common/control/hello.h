@@ -4,8 +4,9 @@
  * The connecting end sends the token of the run and the number of the connection. Between a proxy
  * and its sink there is more (docs/design/proxy.md has the reasons):
  *
+ *   sink     the greeting: 8 bytes with which no other service begins, then half of its token
  *   proxy    16 random bytes (the mask), then the hello XORed with the mask
- *   sink     the inverted mask, once it has found that the token is its own */
+ *   sink     the inverted mask, once it has found that the whole token is its own */
 #pragma once
 
 #include "base/calls.h"
@@ -15,6 +16,7 @@
 
 #define TOKEN_SIZE 16u
 #define HELLO_SIZE (TOKEN_SIZE + 4u) /* token, then the number of the connection, big endian */
+#define SINK_GREETING_SIZE 16u
 #define SINK_ANSWER_SIZE 16u
 #define SINK_HELLO_SIZE (SINK_ANSWER_SIZE + HELLO_SIZE)
 
@@ -23,6 +25,10 @@ void hello_make(uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint
 /* Returns the number of the connection, or -1 if the token is wrong or the number is out of range.
  * Compares the token in constant time. */
 int64_t hello_read(const uint8_t hello[HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t connections);
+
+/* What a sink sends to every connection, and whether these bytes are that of the token. */
+void sink_greeting_make(uint8_t greeting[SINK_GREETING_SIZE], const uint8_t token[TOKEN_SIZE]);
+bool sink_has_greeted(const uint8_t greeting[SINK_GREETING_SIZE], const uint8_t token[TOKEN_SIZE]);
 
 /* The proxy's hello to its sink. Returns 0, or -1 if the system has no random numbers. */
 int sink_hello_make(uint8_t request[SINK_HELLO_SIZE], const uint8_t token[TOKEN_SIZE], uint64_t number);
@@ -40,7 +46,7 @@ bool sink_has_accepted(const uint8_t answer[SINK_ANSWER_SIZE], const uint8_t req
 struct hello_acceptor {
     int listener;               /* nonblocking; -1 after hello_acceptor_close() */
     bool blocking;              /* accepted descriptors are blocking when on_hello() gets them */
-    size_t hello_size;          /* bytes: HELLO_SIZE or SINK_HELLO_SIZE */
+    const uint8_t *sink_token;  /* of a sink, which sends its greeting; NULL: not a sink */
     size_t late_max;            /* descriptors that may wait for their hello; then the oldest is rejected */
     uv_loop_t *loop;            /* watches them */
     struct call_counts *counts; /* of the accepts and receives */

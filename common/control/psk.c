@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <uv.h>
 
 #define TEXT_MAX (PSK_IDENTITIES_MAX * PSK_LINE_MAX)
@@ -84,21 +85,38 @@ void psk_free(struct psk_list *list)
     free(list);
 }
 
+/* As ssh(1) does for its keys, no user but the owner may open the file, who is the reader or root. A
+ * group may read a file of root, who has chosen its members. An inherited descriptor without a name
+ * and a pipe are no such files. */
+static int check_access(int fd, const char *path, struct problem *problem)
+{
+    struct stat status;
+    if (fstat(fd, &status) < 0)
+        return problem_usage(problem, "%.200s: %s", path, strerror(errno));
+    if (!S_ISREG(status.st_mode) || status.st_nlink == 0)
+        return 0;
+    bool is_own = status.st_uid == geteuid();
+    unsigned mode = status.st_mode & 07777;
+    if (!is_own && status.st_uid != 0)
+        return problem_usage(
+            problem, "%.200s: user %u owns these keys, and this is user %u; chown %u %.200s, then chmod 600",
+            path, (unsigned)status.st_uid, (unsigned)geteuid(), (unsigned)geteuid(), path);
+    if (mode & (is_own ? 077 : 037))
+        return problem_usage(problem, "%.200s: other users may use these keys, by mode %04o; chmod %s %.200s",
+                             path, mode, is_own ? "600" : "640", path);
+    return 0;
+}
+
 struct psk_list *psk_read(const char *path, struct problem *problem)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");
-    struct stat status;
 
-    if (!file || fstat(fileno(file), &status) < 0) {
+    if (!file) {
         problem_usage(problem, "%.200s: %s", path, strerror(errno));
         return NULL;
     }
-    /* Every user can open the file. An inherited descriptor without a name is not such a file. */
-    if (S_ISREG(status.st_mode) && status.st_nlink > 0 && (status.st_mode & (S_IROTH | S_IWOTH))) {
-        problem_usage(problem, "%.200s: every user of this machine may %s these keys; chmod 600 %.200s", path,
-                      status.st_mode & S_IROTH ? "read" : "change", path);
+    if (check_access(fileno(file), path, problem) < 0)
         return NULL;
-    }
     struct psk_list *list = xcalloc(1, sizeof *list);
     CLEANUP_FREE char *text = xmalloc(TEXT_MAX + 1);
     int result = -1;

@@ -36,7 +36,7 @@ int psk_parse(struct psk_list *list, const char *text, size_t size, const char *
               struct problem *problem);
 
 /* Reads the keys of a file, at least one; free with psk_free(). Returns NULL with a usage
- * problem: other users may read or change the file, or it is unreadable or invalid. */
+ * problem: another user owns, may read or may change the file, or it is unreadable or invalid. */
 struct psk_list *psk_read(const char *path, struct problem *problem);
 
 /* Generates a random key, and the line of a file for it; free with psk_free(). NULL: a failure. */

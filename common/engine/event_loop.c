@@ -64,7 +64,6 @@ int event_loop_open_acceptor(struct event_loop *loop)
     acceptor->fds[1] = uv_backend_fd(&acceptor->uv_loop);
     acceptor->hellos = (struct hello_acceptor){.listener = job->dial->listener,
                                                .blocking = !loop->engine->nonblocking,
-                                               .hello_size = HELLO_SIZE,
                                                .late_max = job->count + LATE_MORE,
                                                .loop = &acceptor->uv_loop,
                                                .counts = &job->shared->waits,

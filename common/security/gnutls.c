@@ -8,10 +8,12 @@
 
 /* ---- context ---- */
 
-static int find_key(gnutls_session_t session, const char *identity, gnutls_datum_t *key)
+static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gnutls_datum_t *key)
 {
     const struct security_terms *terms = tls_terms(gnutls_session_get_ptr(session));
-    if (strcmp(identity, terms->identity) != 0 || !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
+    if (identity->size != terms->identity_size ||
+        memcmp(identity->data, terms->identity, terms->identity_size) != 0 ||
+        !(key->data = gnutls_malloc(SECURITY_KEY_SIZE)))
         return -1;
     memcpy(key->data, terms->key, SECURITY_KEY_SIZE);
     key->size = SECURITY_KEY_SIZE;
@@ -51,6 +53,7 @@ int gnutls_layer_open_context(void *opaque)
     struct gnutls_context *context = opaque;
     const struct security_terms *terms = &context->terms;
     bool by_certificate = terms->handshake == HANDSHAKE_CERTIFICATE;
+    gnutls_datum_t identity = {context->terms.identity, (unsigned)terms->identity_size};
     gnutls_datum_t key = {context->terms.key, SECURITY_KEY_SIZE};
     char priorities[160];
 
@@ -66,7 +69,7 @@ int gnutls_layer_open_context(void *opaque)
         return gnutls_certificate_allocate_credentials(&context->certificate) < 0 ? -ENOMEM : 0;
     if (!terms->serves) {
         if (gnutls_psk_allocate_client_credentials(&context->client) < 0 ||
-            gnutls_psk_set_client_credentials(context->client, terms->identity, &key, GNUTLS_PSK_KEY_RAW) < 0)
+            gnutls_psk_set_client_credentials2(context->client, &identity, &key, GNUTLS_PSK_KEY_RAW) < 0)
             return -ENOMEM;
         return 0;
     }
@@ -74,7 +77,7 @@ int gnutls_layer_open_context(void *opaque)
         (terms->handshake == HANDSHAKE_TICKET &&
          gnutls_session_ticket_key_generate(&context->ticket_key) < 0))
         return -ENOMEM;
-    gnutls_psk_set_server_credentials_function(context->server, find_key);
+    gnutls_psk_set_server_credentials_function2(context->server, find_key);
     return 0;
 }
 

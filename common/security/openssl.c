@@ -60,9 +60,9 @@ static SSL_SESSION *make_key_session(SSL *openssl)
 static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **identity, size_t *size,
                    SSL_SESSION **made)
 {
-    const char *own = tls_terms(SSL_get_app_data(openssl))->identity;
-    *identity = (const unsigned char *)own;
-    *size = strlen(own);
+    const struct security_terms *terms = tls_terms(SSL_get_app_data(openssl));
+    *identity = terms->identity;
+    *size = terms->identity_size;
     return (*made = make_key_session(openssl)) != NULL;
 }
 
@@ -70,9 +70,9 @@ static int use_key(SSL *openssl, const EVP_MD *digest, const unsigned char **ide
 static int find_key(SSL *openssl, const unsigned char *identity, size_t size, SSL_SESSION **made)
 {
     const struct connection *connection = SSL_get_app_data(openssl);
-    const char *own = tls_terms(connection)->identity;
+    const struct security_terms *terms = tls_terms(connection);
     *made = NULL;
-    if (size != strlen(own) || memcmp(identity, own, size) != 0)
+    if (size != terms->identity_size || memcmp(identity, terms->identity, size) != 0)
         return 1;
     session_of(connection)->used_key = true;
     return (*made = make_key_session(openssl)) != NULL;

@@ -41,6 +41,7 @@ static int open_side(struct trial *trial, enum end end, int fd)
     security_build_stack(connection);
     int result = security_open_context(shared, connection->peer,
                                        &(struct security_terms){.identity = SECURITY_IDENTITY,
+                                                                .identity_size = strlen(SECURITY_IDENTITY),
                                                                 .serves = end == END_SERVER,
                                                                 .cipher = plan->cipher,
                                                                 .handshake = plan->handshake});

@@ -4,6 +4,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/clock.h"
 #include "connection/protocol.h"
 #include "transport/transport.h"
 
@@ -12,34 +13,59 @@
 #include <sys/time.h>
 
 #define CONNECT_WITHIN_MS 4000
-#define ACCEPTED_WITHIN_S 3 /* time for the sink to answer a proxy */
+#define SINK_WITHIN_MS 2000 /* until the sink has accepted a proxy, or the proxy says that it has not */
 
 /* ---- connect, hello ---- */
 
-/* A proxy forwards no byte before the sink has accepted the connection: hello.h. */
-static int ask_sink(const struct team *team, const struct connection *connection, struct problem *problem)
+static bool receive_until(int fd, void *data, size_t size, uint64_t until_ns)
 {
-    static const struct timeval within = {.tv_sec = ACCEPTED_WITHIN_S}, unlimited = {0};
-    uint8_t request[SINK_HELLO_SIZE], answer[SINK_ANSWER_SIZE];
-    int fd = connection->calls.fd;
-    const char *sink = address_text(&team->target);
+    uint64_t now_ns = clock_now_ns(), left_us = until_ns > now_ns ? (until_ns - now_ns) / NS_PER_US : 0;
+    struct timeval left = {.tv_sec = (time_t)(left_us / 1000000),
+                           .tv_usec = (suseconds_t)(left_us % 1000000)};
+    if (!left_us)
+        return false; /* for SO_RCVTIMEO it is no limit */
+    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &left, sizeof left);
+    return recv(fd, data, size, MSG_WAITALL) == (ssize_t)size;
+}
 
-    if (sink_hello_make(request, team->token, connection->number) < 0)
-        return problem_failure(problem, "the system has no random numbers for the token");
-    if (send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request)
-        return problem_of_kind(problem, problem_kind_of(errno),
-                               "the proxy cannot send the token to the server at %s: %s", sink,
-                               strerror(errno));
-    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &within, sizeof within);
-    ssize_t size = recv(fd, answer, sizeof answer, MSG_WAITALL);
+/* A proxy sends no byte before the sink has shown that it waits for this run, and forwards none
+ * before the sink has accepted the connection: hello.h. */
+static bool ask_sink(const struct team *team, const struct connection *connection, uint64_t until_ns)
+{
+    static const struct timeval unlimited = {0};
+    uint8_t request[SINK_HELLO_SIZE], greeting[SINK_GREETING_SIZE], answer[SINK_ANSWER_SIZE];
+    int fd = connection->calls.fd;
+    if (!receive_until(fd, greeting, sizeof greeting, until_ns) || !sink_has_greeted(greeting, team->token) ||
+        sink_hello_make(request, team->token, connection->number) < 0 ||
+        send(fd, request, sizeof request, MSG_NOSIGNAL) != sizeof request ||
+        !receive_until(fd, answer, sizeof answer, until_ns) || !sink_has_accepted(answer, request))
+        return false;
     setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &unlimited, sizeof unlimited);
-    if (size == sizeof answer && sink_has_accepted(answer, request))
+    return true;
+}
+
+/* Any client may name a sink. It must not learn which ports of this machine are open: whatever
+ * fails, the text and the time are the same. */
+static int connect_to_sink(struct worker *worker, struct connection *connection, struct problem *problem)
+{
+    struct team *team = worker->team;
+    uint64_t until_ns = clock_now_ns() + SINK_WITHIN_MS * NS_PER_MS;
+    struct problem hidden = {0};
+    int fd = transport_socket(team->plan, team->end, &team->target, problem);
+
+    if (fd < 0)
+        return -1;
+    if (team_adopt(team, connection, fd) < 0)
+        return problem_failure(problem, "the run was ended");
+    if (address_connect(fd, &team->target, SINK_WITHIN_MS, &hidden) == 0 &&
+        ask_sink(team, connection, until_ns))
         return 0;
-    return problem_of_kind(problem, size == 0 ? PROBLEM_SYMPTOM : PROBLEM_FAILURE,
-                           "%s did not accept the token of this run: %s", sink,
-                           size < 0    ? "it does not answer"
-                           : size == 0 ? "it closed the connection"
-                                       : "its answer is not that of a server of uncork");
+    while (clock_now_ns() < until_ns && !atomic_load(&worker->shared.cancelled))
+        nanosleep(&(struct timespec){.tv_nsec = NS_PER_MS}, NULL);
+    return problem_symptom(problem,
+                           "the server of this run did not answer the proxy at %s within %u s: it has ended, "
+                           "it cannot be reached, or another program listens there",
+                           address_text(&team->target), SINK_WITHIN_MS / 1000);
 }
 
 /* A peer may have several addresses: connects to the first that accepts, which the other
@@ -74,16 +100,14 @@ static int connect_one(struct worker *worker, struct connection *connection, str
     const struct team *team = worker->team;
     uint8_t hello[HELLO_SIZE];
 
-    worker->phase = "connect";
+    worker->phase = connection->twin ? "hello" : "connect";
     lifecycle_advance(&connection->state, EVENT_CONNECT);
-    if (connect_to_any(worker, connection, problem) < 0)
+    if ((connection->twin ? connect_to_sink : connect_to_any)(worker, connection, problem) < 0)
         return -1;
     lifecycle_advance(&connection->state, EVENT_CONNECTED);
     worker->phase = "hello";
-    if (plan_is_foreign(team->plan))
-        return 0; /* a foreign peer knows no token */
-    if (connection->twin)
-        return ask_sink(team, connection, problem);
+    if (connection->twin || plan_is_foreign(team->plan))
+        return 0; /* a sink has the token; a foreign peer knows none */
     hello_make(hello, team->token, connection->number);
     if (send(connection->calls.fd, hello, sizeof hello, MSG_NOSIGNAL) != sizeof hello)
         return problem_of_kind(problem, problem_kind_of(errno), "cannot send the token: %s", strerror(errno));
@@ -187,6 +211,7 @@ int establish_handshakes(struct worker *worker, struct problem *problem)
         if (plan->encrypts && !worker->shared.contexts[peer]) {
             struct security_terms terms = {.serves = !connects_to(team->end, peer),
                                            .identity = SECURITY_IDENTITY,
+                                           .identity_size = strlen(SECURITY_IDENTITY),
                                            .cipher = plan->cipher,
                                            .handshake = team->by_certificate ? HANDSHAKE_CERTIFICATE
                                                                              : plan->handshake};

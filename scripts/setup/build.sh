@@ -22,15 +22,17 @@ tree_options() {
 }
 
 # sources_configure SOURCES FOLDER [OPTION...]: configures SOURCES in FOLDER. If FOLDER was moved
-# here, or had another compiler, it is removed first: CMake would forget all other options.
+# here, or had another compiler, it is removed first: CMake would forget all other options. So is
+# one that was never configured to the end, for lack of a compiler: its cache stays incomplete.
 sources_configure() {
     local sources=$1 folder=$2 cache=$2/CMakeCache.txt compiler
     shift 2
     compiler=$(printf '%s\n' "$@" | sed -n 's/^-DCMAKE_C_COMPILER=\([a-z]*\)$/\1/p')
     [ -f "$sources/CMakeLists.txt" ] || fail "there is no CMakeLists.txt in $sources"
-    if [ -f "$cache" ] && ! { grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$sources" "$cache" &&
+    if [ -f "$cache" ] && ! { [ -f "$folder/build.ninja" ] &&
+        grep -qxF "CMAKE_HOME_DIRECTORY:INTERNAL=$sources" "$cache" &&
         { [ -z "$compiler" ] || grep -q "^CMAKE_C_COMPILER:.*[/=]$compiler$" "$cache"; }; }; then
-        echo "$folder was configured for another folder or compiler: configuring it again"
+        echo "$folder was configured in part, or for another folder or compiler: configuring it again"
         rm -rf "$folder"
     fi
     cmake -S "$sources" -B "$folder" -G Ninja --no-warn-unused-cli "$@"

@@ -86,6 +86,7 @@ def data_join(ready: dict[str, Any], index: int = 0, token: str | None = None) -
 
 def sink_accept(connection: socket.socket, token: bytes, number: int = 0) -> None:
     """Plays the sink's part of the hello of a proxy: docs/design/proxy.md."""
+    connection.sendall(b"\0uncork\xff" + token[:8])
     asked = connection.recv(36, socket.MSG_WAITALL)
     mask, masked = asked[:16], asked[16:]
     hello = bytes(byte ^ mask[i % 16] for i, byte in enumerate(masked))

@@ -13,8 +13,9 @@ import subprocess
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import product
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from itertools import product, repeat
 from pathlib import Path
 
 import pytest
@@ -170,7 +171,7 @@ def test_the_calls_of_a_proxy_are_those_that_strace_counts(engine: str) -> None:
         "chunk=4K", "window=8", "messages=30", "warmup=0s", "place=free", f"engine={engine}")
     (trace,) = [trace for trace in traces if "\nsendmsg(" in trace]
     # after the sink's answer, up to the half-close
-    trace = trace[trace.index("MSG_WAITALL"): trace.index("shutdown(")]
+    trace = trace[trace.rindex("MSG_WAITALL"): trace.index("shutdown(")]
     counts = calls_counted(trace)
     counts["recvfrom"] -= len(re.findall(r"^recvfrom\(.*= 0$", trace, re.MULTILINE))
     (thread,) = record["proxy"]["threads"]
@@ -212,9 +213,11 @@ def run_opened(proxy: Server, sink: str, token: str = "00" * 16) -> tuple[Channe
 
 
 def rest_of(connection: socket.socket) -> bytes:
+    """Up to the end, which is a reset if the other end has not read everything."""
     data = b""
-    while part := connection.recv(65536):
-        data += part
+    with suppress(ConnectionResetError):
+        while part := connection.recv(65536):
+            data += part
     return data
 
 
@@ -247,48 +250,74 @@ def echo(connection: socket.socket) -> None:
         connection.sendall(data)
 
 
+TOKEN = b"FLUSHALL\r\nQUIT\r\n"
 ANSWERS = {
     "says nothing": lambda connection: None,
     "greets everybody": lambda connection: connection.sendall(
         b"SSH-2.0-OpenSSH_9.2p1 Debian-2\r\n"),
+    "greets by the token": lambda connection: connection.sendall(TOKEN),
     "echoes": lambda connection: threading.Thread(target=echo, args=(connection.dup(),),
                                                   daemon=True).start(),
     "stops in the middle": lambda connection: (connection.sendall(bytes(15)),
                                                connection.shutdown(socket.SHUT_WR)),
     "closes": lambda connection: connection.shutdown(socket.SHUT_RDWR),
+    "is a sink that knows half": lambda connection: connection.sendall(
+        b"\0uncork\xff" + TOKEN[:8] + bytes(16)),
 }
 
 
-@pytest.mark.parametrize("does", ANSWERS)
-def test_a_service_that_knows_nothing_of_the_run_gets_nothing(does: str,
-                                                              sink: socket.socket) -> None:
-    token = b"FLUSHALL\r\nQUIT\r\n"
-    with server_started("127.0.0.1:0", "--proxy") as proxy:
-        assert client_run(*ONE, f"via={proxy.address}").returncode == 0
-        files = open_files(proxy.pid)
-        channel, source = run_opened(proxy, address_of(sink), token.hex())
-        began = time.monotonic()
-        service = accepted(sink)
-        ANSWERS[does](service)
-        failed = channel.receive()
-        assert time.monotonic() - began < WITHIN_S
-        assert failed["type"] == "failed" and failed["phase"] == "hello"
-        assert f"{address_of(sink)} did not accept the token" in failed["text"]
-        if does not in ("echoes", "closes"):
-            got = rest_of(service)
-            assert len(got) == 36 and b"FLUSH" not in got and b"GET" not in got
-        for one in (channel, source, service):
-            one.close()
-        settled(proxy.pid, files)
+def failure_of(proxy: Server, sink: str) -> tuple[str, float]:
+    """What a proxy says of an address that is no sink, and after how many seconds."""
+    channel, source = run_opened(proxy, sink, TOKEN.hex())
+    began = time.monotonic()
+    failed = channel.receive()
+    took_s = time.monotonic() - began
+    assert failed["type"] == "failed" and failed["phase"] == "hello"
+    channel.close()
+    source.close()
+    return failed["text"].replace(sink, "ADDRESS"), took_s
+
+
+def test_open_ports_and_closed_ones_look_the_same(tmp_path: Path) -> None:
+    """The proxies wait at the same time."""
+    with ExitStack() as stack:
+        listeners = [stack.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in ANSWERS]
+        filtered = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        crowd = [stack.enter_context(socket.socket()) for _ in range(4)]
+        for one in crowd:  # a full backlog answers no SYN
+            one.setblocking(False)
+            one.connect_ex(filtered.getsockname())
+        with socket.create_server(("127.0.0.1", 0)) as closed:
+            addresses = [address_of(closed)]
+        addresses += [address_of(filtered), *map(address_of, listeners)]
+        proxies = [stack.enter_context(server_started("127.0.0.1:0", "--proxy"))
+                   for _ in addresses]
+        pool = stack.enter_context(ThreadPoolExecutor(len(addresses)))
+        told = list(map(pool.submit, repeat(failure_of), proxies, addresses))
+        services = dict(zip(ANSWERS, map(accepted, listeners), strict=True))
+        for does, service in services.items():
+            ANSWERS[does](service)
+        texts, seconds = zip(*(one.result() for one in told), strict=True)
+        assert set(texts) == {
+            "the server of this run did not answer the proxy at ADDRESS within 2 s: it has ended, "
+            "it cannot be reached, or another program listens there"}
+        assert min(seconds) > 1.9 and max(seconds) < WITHIN_S
+        for does, service in services.items():
+            if does not in ("echoes", "closes"):
+                knows = does == "is a sink that knows half"
+                got = rest_of(service)
+                assert len(got) == 36 * knows and TOKEN not in got and b"GET" not in got, does
 
 
 def test_a_server_that_waits_for_another_run_accepts_nothing() -> None:
     with proxy_and_server() as (proxy, server):
+        assert client_run(*ONE, f"via={proxy.address}").returncode == 0
+        files = open_files(proxy.pid)
         other = Channel(server.address)
         ready = plan_send(other, VERSION, *ONE)
-        channel, _ = run_opened(proxy, ready["address"], "11" * 16)
-        failed = channel.receive()
-        assert failed["type"] == "failed" and "did not accept the token" in failed["text"]
+        text, _ = failure_of(proxy, ready["address"])
+        assert "did not answer the proxy" in text
+        settled(proxy.pid, files)
 
 
 @pytest.mark.parametrize(("flags", "allowed"), [

@@ -280,14 +280,14 @@ def test_a_key_crosses_only_what_nobody_else_can_read(keys: str) -> None:
     (["--psk"], "needs a"),
     (["--psk", "{keys}", "--psk", "{keys}"], "given twice"),
     (["--psk", "{keys}", "--insecure"], "contradict"),
-    (["--psk", "{open}"], "every user of this machine may read these keys; chmod 600"),
+    (["--psk", "{open}"], "other users may use these keys, by mode 0640; chmod 600 "),
     (["--psk", "{wrong}"], "wrong:2: no colon"),
 ])
 def test_a_wrong_key_file_or_option_is_answered_in_one_line_by_both(
     arguments: list[str], says: str, keys: str, tmp_path: Path
 ) -> None:
     (tmp_path / "open").write_text(f"alice:{KEY}\n")
-    (tmp_path / "open").chmod(0o644)
+    (tmp_path / "open").chmod(0o640)
     keys_write(tmp_path / "wrong")
     (tmp_path / "wrong").write_text(f"alice:{KEY}\n{ANOTHER_KEY}\n")
     filled = [argument.format(keys=keys, open=tmp_path / "open", wrong=tmp_path / "wrong")
@@ -297,6 +297,21 @@ def test_a_wrong_key_file_or_option_is_answered_in_one_line_by_both(
         assert done.returncode == 2 and done.stderr.count("\n") == 1
         assert says in done.stderr and KEY[:8] not in done.stderr and ANOTHER_KEY[
             :8] not in done.stderr
+
+
+@pytest.mark.parametrize("security", ["plain", "gnutls", "openssl", "ktls"])
+def test_no_end_writes_its_keys_because_of_a_variable(
+    security: str, keys: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """On a control channel with TLS and on the data connections of its run."""
+    if why := trouble(f"security={security}"):
+        pytest.skip(why)
+    log = tmp_path / "log"
+    monkeypatch.setenv("SSLKEYLOGFILE", str(log))
+    with server_started("127.0.0.1:0", "--psk", keys) as server:
+        done = client_run("--psk", keys, f"server={server.address}", f"security={security}", *ONE)
+        assert done.returncode == 0, done.stderr
+    assert not log.exists(), log.read_text()[:40]
 
 
 def test_options_that_say_nothing_here_are_refused(keys: str) -> None:

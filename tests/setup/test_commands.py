@@ -174,8 +174,18 @@ def test_a_tree_that_was_moved_or_had_another_compiler_is_configured_anew(sandbo
                           ("-DCMAKE_C_COMPILER=clang", False)):
         done = sandbox.shell(f"tree_build release {options}")
         assert done.returncode == 0, done.stderr
-        said = "was configured for another folder or compiler: configuring it" in done.stdout
+        said = "for another folder or compiler: configuring it again" in done.stdout
         assert said == anew, options
+
+
+def test_a_tree_whose_compiler_was_missing_is_configured_anew(sandbox: Sandbox) -> None:
+    """CMake keeps what it found out before it failed, and does not look for the rest again."""
+    failing = "if(NOT COMPILER)\nmessage(FATAL_ERROR missing)\nendif()\n"
+    (sandbox.tree / "CMakeLists.txt").write_text(CMAKE + failing)
+    assert sandbox.shell("tree_build asan").returncode == 1
+    done = sandbox.shell("tree_build asan -DCOMPILER=ON")
+    assert done.returncode == 0, done.stderr
+    assert "build/asan was configured in part, or" in done.stdout
 
 
 def test_setup_lists_what_it_installs_and_hands_kernels_over(sandbox: Sandbox) -> None:

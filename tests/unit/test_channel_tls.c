@@ -125,6 +125,19 @@ TEST(an_unknown_identity_is_named_at_both_ends)
     assert_no_key();
 }
 
+/* "lab" and a NUL. */
+TEST(an_identity_with_a_zero_byte_is_another_one_and_is_named_whole)
+{
+    open_both("#6c616200:" KEY "\n", "lab:" KEY "\n");
+    exchange(65536);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "has the identity 'lab?', for which");
+    assert_problem(&client.problem, PROBLEM_FAILURE, "knows no key for 'lab?'");
+    open_both("#00:" KEY "\n", "#00:" ANOTHER_KEY "\n");
+    exchange(65536);
+    assert_problem(&server.problem, PROBLEM_FAILURE, "has another key for '?' than this server");
+    assert_no_key();
+}
+
 TEST(a_wrong_key_has_another_error_than_an_unknown_identity)
 {
     open_both("alice:" KEY "\n", "alice:" ANOTHER_KEY "\n");

@@ -67,6 +67,7 @@ static void open_side(enum end end, int fd, uint64_t messages)
 static void begin_session(struct side *side)
 {
     struct security_terms terms = {.identity = SECURITY_IDENTITY,
+                                   .identity_size = strlen(SECURITY_IDENTITY),
                                    .serves = side->shared.end == END_SERVER,
                                    .cipher = CIPHER_AES_128_GCM,
                                    .handshake = HANDSHAKE_PSK_ECDHE,

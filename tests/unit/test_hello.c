@@ -36,7 +36,6 @@ static void before(void)
     rejected = 0;
     memset(taken, -1, sizeof taken);
     acceptor = (struct hello_acceptor){.listener = fd,
-                                       .hello_size = HELLO_SIZE,
                                        .late_max = 2,
                                        .loop = &loop,
                                        .counts = &counts,
@@ -161,6 +160,23 @@ TEST(a_sink_accepts_its_token_and_the_proxy_recognises_the_answer)
     assert_true(sink_has_accepted(answer, request));
     answer[SINK_ANSWER_SIZE - 1] ^= 1;
     assert_false(sink_has_accepted(answer, request));
+}
+
+/* The greeting names the run, and gives a stranger only half of the token. */
+TEST(a_sink_greets_with_half_of_its_token)
+{
+    uint8_t greeting[SINK_GREETING_SIZE], byte;
+    CLEANUP_CLOSE int fd = connect_one();
+
+    acceptor.sink_token = token;
+    hello_acceptor_accept(&acceptor, 8);
+    assert_int_equal(recv(fd, greeting, sizeof greeting, 0), sizeof greeting);
+    assert_int_equal(recv(fd, &byte, 1, MSG_DONTWAIT), -1);
+    assert_true(sink_has_greeted(greeting, token));
+    assert_false(sink_has_greeted(greeting, (const uint8_t *)"another token ..."));
+    assert_null(memmem(greeting, sizeof greeting, token + TOKEN_SIZE / 2, TOKEN_SIZE / 2));
+    greeting[0] ^= 1;
+    assert_false(sink_has_greeted(greeting, token));
 }
 
 /* No part of a request is its answer, and two requests differ. */

@@ -34,6 +34,7 @@ static void open_side(size_t number, int fd)
     struct side *side = &sides[number];
     struct connection *connection = &side->connection;
     struct security_terms terms = {.identity = SECURITY_IDENTITY,
+                                   .identity_size = strlen(SECURITY_IDENTITY),
                                    .serves = number == 1,
                                    .cipher = plan.cipher,
                                    .handshake = plan.handshake,

@@ -104,17 +104,61 @@ static void file_remove(void)
 
 struct unit_fixture unit_fixture = {.before_all = file_make, .after_all = file_remove};
 
-TEST(a_file_that_others_may_read_or_change_is_refused)
+static void accept(const char *name)
 {
-    file_write("a:" KEY "\n", 0644);
-    refuse(path, "may read these keys; chmod 600");
-    file_write("a:" KEY "\n", 0602);
-    refuse(path, "may change these keys; chmod 600");
-    file_write("a:" KEY "\n", 0640);
-    struct psk_list *read = psk_read(path, &unit_problem);
+    struct psk_list *read = psk_read(name, &unit_problem);
     assert_non_null(read);
     assert_int_equal(read->count, 1);
     psk_free(read);
+}
+
+TEST(a_file_that_others_may_read_or_change_is_refused)
+{
+    static const mode_t modes[] = {0644, 0602, 0640, 0660, 0604, 0620, 0610};
+
+    for (size_t i = 0; i < sizeof modes / sizeof *modes; i++) {
+        file_write("a:" KEY "\n", modes[i]);
+        refuse(path, unit_text("other users may use these keys, by mode %04o; chmod 600 %s", modes[i], path));
+    }
+    file_write("a:" KEY "\n", 0600);
+    accept(path);
+    file_write("a:" KEY "\n", 0400);
+    accept(path);
+}
+
+TEST(a_link_counts_as_the_file_that_it_names)
+{
+    const char *name = unit_text("%s.link", path);
+
+    file_write("a:" KEY "\n", 0600);
+    assert_int_equal(symlink(path, name), 0);
+    accept(name);
+    assert_int_equal(chmod(path, 0640), 0);
+    refuse(name, "by mode 0640");
+    unlink(name);
+}
+
+/* As root: the effective user changes, as for a service that drops its rights. */
+TEST(a_file_belongs_to_its_reader_or_to_root)
+{
+    if (geteuid() != 0)
+        skip();
+    file_write("a:" KEY "\n", 0600);
+    assert_int_equal(chown(path, 65534, 0), 0);
+    refuse(path,
+           unit_text("user 65534 owns these keys, and this is user 0; chown 0 %s, then chmod 600", path));
+    assert_int_equal(seteuid(65534), 0);
+    accept(path);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chown(path, 0, getegid()), 0);
+    assert_int_equal(chmod(path, 0640), 0);
+    assert_int_equal(seteuid(65534), 0);
+    accept(path); /* the group of root may read it */
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(chmod(path, 0660), 0);
+    assert_int_equal(seteuid(65534), 0);
+    refuse(path, "by mode 0660; chmod 640");
+    assert_int_equal(seteuid(0), 0);
 }
 
 TEST(a_file_without_a_key_is_refused)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a TLS library must bear: a peer that sends an alert without a name, and a wall clock that is
- * set while a run lasts. */
+/* What a TLS library must bear: a peer that sends an alert without a name, an identity with a zero
+ * byte, and a wall clock that is set while a run lasts. */
 #include "unit.h"
 
 #include "connection/connection.h"
@@ -58,6 +58,7 @@ static struct side {
     struct thread_shared shared;
     struct connection connection;
 } sides[2];
+static size_t zeros[2]; /* zero bytes after the identity of each end */
 
 static const struct security *libraries[LIBRARIES];
 static size_t library_count;
@@ -79,6 +80,7 @@ static int find_libraries(struct problem *problem)
 static void open_thread(enum end end, const struct security *security)
 {
     struct security_terms terms = {.identity = SECURITY_IDENTITY,
+                                   .identity_size = strlen(SECURITY_IDENTITY) + zeros[end],
                                    .serves = end == END_SERVER,
                                    .cipher = plan.cipher,
                                    .handshake = plan.handshake,
@@ -177,6 +179,42 @@ TEST(an_alert_without_a_name_is_an_error_with_its_number)
         get_alert(END_CLIENT, libraries[i], "200");
         get_alert(END_SERVER, libraries[i], ""); /* OpenSSL: "unexpected message" */
     }
+    plan_free(&plan);
+}
+
+/* ---- the identity ---- */
+
+/* The server decides: a client that it refuses may wait for ever. */
+static bool is_accepted(const struct security *client, const struct security *server)
+{
+    int fds[2], result = -EAGAIN;
+
+    make_pair(fds);
+    open_thread(END_CLIENT, client);
+    open_thread(END_SERVER, server);
+    open_connection(END_CLIENT, fds[0]);
+    open_connection(END_SERVER, fds[1]);
+    for (int waits = -EAGAIN; must_wait(result); result = shake(&sides[END_SERVER].connection))
+        if (must_wait(waits))
+            waits = shake(&sides[END_CLIENT].connection);
+    for (int end = 0; end < 2; end++) {
+        close_connection(end);
+        security_close_context(&sides[end].shared, sides[end].connection.peer);
+    }
+    return result == 0;
+}
+
+TEST(an_identity_is_compared_whole_with_a_zero_byte_too)
+{
+    unit_parse(&plan, WORDS("security=plain"));
+    for (size_t i = 0; i < library_count; i++)
+        for (size_t j = 0; j < library_count; j++) {
+            zeros[END_CLIENT] = 1;
+            assert_false(is_accepted(libraries[i], libraries[j]));
+            zeros[END_SERVER] = 1;
+            assert_true(is_accepted(libraries[i], libraries[j]));
+            zeros[END_CLIENT] = zeros[END_SERVER] = 0;
+        }
     plan_free(&plan);
 }
 
