@@ -15,6 +15,7 @@ set(harden_module $<STREQUAL:${harden_type},MODULE_LIBRARY>)
 # harden_flag(compile|link FLAG [CONDITION]): adds the flag where it is known.
 function(harden_flag kind flag)
     string(MAKE_C_IDENTIFIER "UNCORK_HAS${flag}" known)
+    set(CMAKE_REQUIRED_FLAGS -Werror) # clang only warns of a flag that the system does not have
     set(added ${flag})
     if(ARGC GREATER 2)
         set(added "$<${ARGV2}:${flag}>")
