@@ -46,6 +46,17 @@ def test_a_level_that_a_distribution_defines_gives_no_warning() -> None:
                     TOP / "server/main.c"], check=True, timeout=60)
 
 
+def test_an_object_does_not_name_the_folder_of_its_build(tmp_path: Path) -> None:
+    source = "common/connection/lifecycle.c"  # it has an assert()
+    command = shlex.split(command_of(source).removeprefix("ccache "))
+    command[command.index("-o") + 1] = str(tmp_path / "object.o")
+    command = [option for option in command if option not in ("-MD", "-MF", "-MT")
+               and not option.endswith((".c.o", ".c.o.d"))]
+    subprocess.run([*command, "-g", "-UNDEBUG"], cwd=BUILD, check=True, timeout=60)
+    content = (tmp_path / "object.o").read_bytes()
+    assert source.encode() in content and str(TOP).encode() not in content
+
+
 def command_of(source: str) -> str:
     """The command that compiles a file of the checkout."""
     commands = json.loads((BUILD / "compile_commands.json").read_text())
