@@ -75,3 +75,18 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR} FILES_MATCHING PATTER
 install(TARGETS uncork-server RUNTIME COMPONENT server EXCLUDE_FROM_ALL)
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR}-server RENAME copyright COMPONENT server
         EXCLUDE_FROM_ALL)
+
+# systemd reads units below /usr and /usr/local. The unit has the full path of the program.
+if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
+    foreach(component uncork server)
+        set(others "")
+        if(component STREQUAL "server")
+            set(others EXCLUDE_FROM_ALL)
+        endif()
+        install(CODE "set(bindir \${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR})
+configure_file(${CMAKE_SOURCE_DIR}/cmake/systemd/uncork-server.service.in
+               ${CMAKE_BINARY_DIR}/install/uncork-server.service @ONLY)
+file(INSTALL ${CMAKE_BINARY_DIR}/install/uncork-server.service
+     DESTINATION \${CMAKE_INSTALL_PREFIX}/lib/systemd/system)" COMPONENT ${component} ${others})
+    endforeach()
+endif()

@@ -50,4 +50,4 @@ set_property(TARGET PkgConfig::LIBUV APPEND PROPERTY INTERFACE_LINK_LIBRARIES $<
 if(UNCORK_WERROR)
     add_link_options(LINKER:--fatal-warnings) # the linker warns of functions that load libraries
 endif()
-add_link_options(-static LINKER:--wrap=dlopen) # cmake/static/libc.c says why it is wrapped
+add_link_options(-static-pie LINKER:--wrap=dlopen) # cmake/static/libc.c says why it is wrapped

@@ -103,7 +103,7 @@ static bool send_due(struct task *task)
 /* Receives what the role wants and sends what is then due, turn after turn, if no other descriptor,
  * thread or timer is involved: the event loop has nothing to decide in between. It would do the
  * same with more code, and base/hot.h says what that costs. */
-HOT NOT_INLINE static int take_turns(struct task *task, size_t wanted)
+HOT NO_CANARY NOT_INLINE static int take_turns(struct task *task, size_t wanted)
 {
     struct connection *connection = task->connection;
     bool turns = !connection->reconnects && !task->loop->job->handover && !connection->shared->paced &&

@@ -72,7 +72,7 @@ HOT void requester_note_reply(struct thread_shared *shared, struct requester *re
         histogram_record(&shared->service, shared->now_ns - times->sent_ns);
 }
 
-HOT static int requester_arrived(struct connection *connection, const uint8_t *data, size_t size)
+HOT NO_CANARY static int requester_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     struct requester *requester = connection->role_state;
     size_t wanted = requester_wants(connection);
@@ -120,7 +120,7 @@ void responder_spin(const struct thread_shared *shared, uint64_t replies)
         ;
 }
 
-HOT static void responder_fill(struct connection *connection)
+HOT NO_CANARY static void responder_fill(struct connection *connection)
 {
     uint64_t *answered = connection->role_state; /* requests whose reply is in the queue */
     uint64_t room = connection_room(connection), count = MIN(room, connection->arrivals.messages - *answered);

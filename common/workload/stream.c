@@ -31,7 +31,7 @@ static uint64_t next_message(const struct connection *connection)
     return connection_phase_lasts(connection) ? connection->shared->now_ns : NEVER;
 }
 
-HOT int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size)
+HOT NO_CANARY int one_way_arrived(struct connection *connection, const uint8_t *data, size_t size)
 {
     return connection_process_bytes(connection, data, size);
 }

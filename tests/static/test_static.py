@@ -9,6 +9,7 @@ import os
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,6 +20,10 @@ from typing import Any
 import pytest
 
 TOP = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(TOP / "tests/setup"))
+
+from hardening import missing_of  # noqa: E402
+
 STATIC, SHARED = TOP / "build/static/bin", TOP / "build/release/bin"
 ELF_LOADED, ELF_INTERPRETER = 1, 3  # types of a program's segments
 PROGRAMS = ("uncork-client", "uncork-server")
@@ -153,6 +158,11 @@ def test_no_loader_and_no_names_of_hosts_or_users(program: str) -> None:
     segments = {struct.unpack_from("<I", content, first + size * i)[0] for i in range(number)}
     assert ELF_LOADED in segments and ELF_INTERPRETER not in segments
     assert b"/bin" in content and b"nsswitch" not in content
+
+
+@pytest.mark.parametrize("program", PROGRAMS)
+def test_a_program_is_hardened(program: str) -> None:
+    assert missing_of(STATIC / program) == []
 
 
 def test_its_words_and_what_this_machine_can_do_are_the_same(usual: Place, static: Place) -> None:
