@@ -94,7 +94,8 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
         result = connection.role->arrived(&connection, piece, part);
         free(piece);
     }
-    abort_if((result < 0) != (shared.problem.kind == PROBLEM_FAILURE));
+    abort_if((result < 0) != (shared.problem.kind == PROBLEM_FAILURE) &&
+             !(foreign && connection.framing->quits)); /* an error was the last reply */
     if (result == 0)
         send_all(&connection, &outcome);
     outcome.refuses = result < 0;

@@ -240,20 +240,109 @@ def test_redis_benchmark_has_no_error(pipelined: str) -> None:
     assert len(re.findall(r'^"(?:PING_INLINE|PING_MBULK|SET|GET)","[1-9]', said, re.MULTILINE)) == 4
 
 
+# ---- HTTP, as the specification says ----
+
+TEN = CONTENT[:10]
+LINES = b"HTTP/1.1 %b\r\n"
+OK = LINES % b"200 OK\r\nContent-Type: application/octet-stream"
+EMPTY = b"Content-Length: 0\r\n\r\n"
+CLOSE, HOST = b"Connection: close\r\n", b" HTTP/1.1\r\nHost: a\r\n"
+FULL = OK + b"Content-Length: 10\r\n\r\n" + TEN
+BAD = LINES % b"400 Bad Request" + CLOSE + EMPTY
+NO_METHOD = LINES % b"405 Method Not Allowed\r\nAllow: GET, HEAD"
+AFTER = b"GET /10" + HOST + b"\r\n"
+HTTP = {
+    "head": (b"HEAD /10" + HOST + b"\r\n", OK + b"Content-Length: 10\r\n\r\n" + FULL),
+    "head of no page": (b"HEAD /5000" + HOST + b"\r\n", LINES % b"404 Not Found" + EMPTY + FULL),
+    "a page too large": (b"GET /5000" + HOST + b"\r\n", LINES % b"404 Not Found" + EMPTY + FULL),
+    "absolute": (b"GET http://a:80/10" + HOST + b"\r\n", FULL * 2),
+    "an empty line first": (b"\r\nGET /10" + HOST + b"\r\n", FULL * 2),
+    "a later minor": (b"GET /10 HTTP/1.2\r\nHost: a\r\n\r\n", FULL * 2),
+    "post": (b"POST /" + HOST + b"Content-Length: 9\r\n\r\nGET /1 HT", NO_METHOD + EMPTY + FULL),
+    "delete": (b"DELETE /10" + HOST + b"\r\n", NO_METHOD + EMPTY + FULL),
+    "options": (b"OPTIONS *" + HOST + b"\r\n", NO_METHOD + EMPTY + FULL),
+    "unknown": (b"FROB /" + HOST + b"content-length: 2\r\n\r\nxx",
+                LINES % b"501 Not Implemented" + EMPTY + FULL),
+    "lower case": (b"get /10" + HOST + b"\r\n", LINES % b"501 Not Implemented" + EMPTY + FULL),
+    "chunked": (b"POST /" + HOST + b"Transfer-Encoding: chunked\r\n\r\n2\r\nxx\r\n0\r\n\r\n",
+                NO_METHOD + CLOSE + EMPTY),
+    "expects": (b"PUT /" + HOST + b"Content-Length: 99\r\nExpect: 100-continue\r\n\r\n",
+                NO_METHOD + CLOSE + EMPTY),
+    "close": (b"GET /10" + HOST + b"Connection: x, Close\r\n\r\n",
+              OK + CLOSE + b"Content-Length: 10\r\n\r\n" + TEN),
+    "1.0": (b"GET /10 HTTP/1.0\r\n\r\n", OK + CLOSE + b"Content-Length: 10\r\n\r\n" + TEN),
+    "1.0 stays": (b"GET /10 HTTP/1.0\r\nConnection: Keep-Alive\r\n\r\n",
+                  OK + b"Connection: keep-alive\r\nContent-Length: 10\r\n\r\n" + TEN + FULL),
+    "no host": (b"GET /10 HTTP/1.1\r\n\r\n", BAD),
+    "two hosts": (b"GET /10" + HOST + b"Host: b\r\n\r\n", BAD),
+    "0.9": (b"GET /10\r\n", BAD),
+    "2.0": (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+            LINES % b"505 HTTP Version Not Supported" + CLOSE + EMPTY),
+    "no word": (b"\x16\x03\x01\0\n", BAD),
+    "spaces": (b"GET  /10" + HOST + b"\r\n", BAD),
+    "bare LF": (b"GET /10 HTTP/1.1\nHost: a\n\n", BAD),
+    "bare LF in a field": (b"GET /10" + HOST + b"X: a\nY: b\r\n\r\n", BAD),
+    "a space before the colon": (b"GET /10" + HOST + b"Content-Length : 3\r\n\r\n", BAD),
+    "a folded field": (b"GET /10" + HOST + b" x: y\r\n\r\n", BAD),
+    "two lengths": (b"POST /" + HOST + b"Content-Length: 1\r\nContent-Length: 2\r\n\r\n", BAD),
+    "a negative length": (b"POST /" + HOST + b"Content-Length: -1\r\n\r\n", BAD),
+    "both": (b"POST /" + HOST + b"Content-Length: 1\r\nTransfer-Encoding: chunked\r\n\r\n", BAD),
+    "get with content": (b"GET /10" + HOST + b"Content-Length: 1\r\n\r\nx", BAD),
+    "a long head": (b"GET /10" + HOST + b"X: %b\r\n\r\n" % (b"y" * 9000),
+                    LINES % b"431 Request Header Fields Too Large" + CLOSE + EMPTY),
+    "a long line": (b"GET /" + b"1" * 9000,
+                    LINES % b"431 Request Header Fields Too Large" + CLOSE + EMPTY),
+}
+
+
+def answers(protocol: str, cases: dict[str, tuple[bytes, bytes]], after: bytes) -> None:
+    """A server must answer each case, followed by another request, in pieces of any size."""
+    with server_started(LISTENS[0], "--serve", protocol, "op=get:10", "--size", "4K") as server:
+        for name, (asked, answered) in cases.items():
+            for pieces in (1, 2, 1000):
+                asks = asked + after
+                step = max(1, len(asks) // pieces)
+                parts = [asks[at:at + step] for at in range(0, len(asks), step)]
+                assert said_to(server, *parts, pause=0) == answered, f"{name} in {pieces} pieces"
+
+
+def test_http_is_answered_as_the_specification_says() -> None:
+    answers("http", HTTP, AFTER)
+
+
+def test_a_last_reply_reaches_a_client_that_still_sends() -> None:
+    with server_started(LISTENS[0], "--serve", "http", "op=get:10") as server:
+        with connect(server.address) as client:
+            client.settimeout(30)
+            client.sendall(b"POST /" + HOST + b"Transfer-Encoding: chunked\r\n\r\n" + bytes(MIB))
+            assert b"".join(iter(lambda: client.recv(MIB), b"")) == NO_METHOD + CLOSE + EMPTY
+            client.sendall(bytes(MIB))
+
+
+@pytest.mark.parametrize("size, status", [("10", "200"), ("5000", "404")])
+def test_curl_gets_the_head_the_page_and_the_status(size: str, status: str) -> None:
+    with server_started(LISTENS[0], "--serve", "http", "op=get:10") as server:
+        url = f"http://{server.address}/{size}"
+        for options, code in (((), status), (("-I",), status), (("-0",), status),
+                              (("-H", "Connection: close"), status), (("-d", "x"), "405"),
+                              (("-d", "x", "-H", "Transfer-Encoding: chunked"), "405"),
+                              (("-X", "FROB"), "501"), (("-H", "Host:"), "400")):
+            said = run(needed("curl"), "-s", *("-o", "/dev/null") * 2, "-w", "%{http_code} ", *options, url, url)
+            assert said.split() == [code] * 2, options
+
+
 # ---- text, byte by byte ----
 
-def said_to(server: Server, *messages: bytes) -> bytes:
+def said_to(server: Server, *messages: bytes, pause: float = 0.01) -> bytes:
     """What a server answers until it closes the connection, or this end has half-closed it."""
     with connect(server.address) as client:
         client.settimeout(30)
+        client.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         for message in messages:
             client.sendall(message)
-            time.sleep(0.01)
+            time.sleep(pause)
         client.shutdown(socket.SHUT_WR)
         return b"".join(iter(lambda: client.recv(MIB), b""))
-
-
-TEN = CONTENT[:10]
 
 
 @pytest.mark.parametrize("protocol, asked, answered", [
@@ -387,6 +476,7 @@ def test_a_request_without_an_end_costs_no_memory_and_no_other_client(
     asked, answered = FIRST[protocol]
     with server_started(LISTENS[0], "--serve", protocol, "op=get:10", "--size", "1M",
                         f"engine={engine}") as server:
+        files = open_files(server.pid) + 1  # what wakes its loop
         assert said_to(server, asked).endswith(answered)
         began = resident(server)
         with connect(server.address) as endless:
@@ -396,11 +486,11 @@ def test_a_request_without_an_end_costs_no_memory_and_no_other_client(
                 time.sleep(0.01)
                 for _ in range(16):
                     endless.sendall(more * MIB)
-                assert not complaint
             except ConnectionError:
                 assert complaint
             assert said_to(server, asked).endswith(answered)
         assert resident(server) - began < (64 if SANITIZED else 4) * MIB
+        settled(server.pid, files)
         server.process.terminate()
         assert complaint in server.process.communicate(timeout=20)[1]
 
