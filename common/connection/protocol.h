@@ -26,6 +26,7 @@ struct operation_kind {
     bool stores;                 /* the payload is in the request */
     bool refused;                /* the payload of the request is dropped: the reply is an error */
     bool silent;                 /* no reply follows */
+    const char *reply_end;       /* that of its replies, if it is not that of the protocol */
     uint32_t error;              /* of the reply; 0: none. nbd */
     const char *request, *reply; /* how the heads begin, in protocols of text */
 };
@@ -72,7 +73,8 @@ struct framing {
     uint8_t head[PROTOCOL_HEAD_MAX]; /* the first `held` bytes of an incomplete head */
     size_t held;
     bool quits;      /* the connection of a foreign client ends after the replies to its requests */
-    bool structured; /* nbd: a foreign client has asked for structured replies */
+    bool structured; /* nbd: the client has asked for structured replies */
+    bool zeroes;     /* nbd: the client wants zeroes behind the reply to EXPORT_NAME */
 };
 
 struct protocol {

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-#define HEAD_MIN 2u /* bytes of the shortest request of any protocol: an empty line */
+#define HEAD_MIN 2u /* bytes of the shortest request of any protocol that has a reply: an empty line */
 
 /* ---- sending ---- */
 
@@ -93,7 +93,8 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 /* ---- receiving ---- */
 
 /* Whether op= allows this request: the source has memory for the largest reply of op= only. Without
- * addresses framing->size is 0. Values of foreign clients are not stored: any size is allowed. */
+ * addresses framing->size is 0. Values of foreign clients are not stored, but must fit into the
+ * content. */
 static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
@@ -102,7 +103,7 @@ static bool is_in_op(const struct connection *connection, const struct call *cal
     if (call->kind->refused || (!call->kind->fetches && !call->kind->stores))
         return true;
     if (content && call->kind->stores && connection->plan->protocol->has_keys)
-        return true;
+        return call->bytes <= size;
     return call->bytes && call->bytes <= shape->longest_span &&
            (!size || (call->offset <= size && call->bytes <= size - call->offset));
 }
@@ -284,8 +285,8 @@ static void fill_replies(struct connection *connection)
         responder_spin(connection->shared, count);
     for (; count; count--) {
         const struct call *call = &framing->calls[framing->answered++ & framing->mask];
-        last =
-            append_piece(connection, protocol->write_reply, call, call->kind->fetches, protocol->reply_end);
+        const char *end = call->kind->reply_end ? call->kind->reply_end : protocol->reply_end;
+        last = append_piece(connection, protocol->write_reply, call, call->kind->fetches, end);
     }
     if (last)
         last->marks |= FRAGMENT_ENDS_GROUP;
