@@ -246,6 +246,8 @@ static int end_by(struct connection *connection, struct call *call, int kind, si
     connection->framing->quits = true;
     if (kind == LONG_HEAD)
         framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
+    else
+        framing_refuse(connection, "sent a request of another version than HTTP/1");
     return (int)size;
 }
 
