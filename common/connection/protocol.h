@@ -37,7 +37,8 @@ struct call {
     uint64_t bytes;  /* of payload */
     uint64_t offset; /* of the payload in the content of the server */
     uint64_t cookie; /* by which a reply names the request; the client chooses it */
-    uint64_t moved;  /* by a client: bytes of payload that the pieces so far have announced */
+    uint64_t moved;  /* client: bytes of payload that the pieces so far have announced; server of resp:
+                      * strings of a long command that are left to drop */
     bool under_way;
     char *key;         /* of a foreign client, in PROTOCOL_KEY_MAX + 1 bytes; else NULL */
     const char *field; /* http: a field of the reply to a foreign client, or NULL */
