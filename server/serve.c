@@ -6,6 +6,7 @@
  * never reads, or sends a byte a second, blocks only its own thread. All threads share one content:
  * the export of nbd, which clients can write to, or the bytes of replies of other protocols. */
 #include "base/bytes.h"
+#include "base/clock.h"
 #include "base/threads.h"
 #include "connection/memory.h"
 #include "connection/protocol.h"
@@ -16,6 +17,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +28,7 @@
 #define CONTENT_PRESET (UINT64_C(64) << 20)
 #define LINE_EVERY_MS 1000 /* between two lines about clients */
 #define ENDING_MAX 64      /* clients whose thread is ending, beside those that the limit allows */
+#define LINGER_MS 1000     /* after the last reply */
 
 struct service {
     struct listener listener;
@@ -99,8 +102,21 @@ static void answer(struct client *client)
     client->can_wake = false;
     engine->close(&client->job);
     uv_mutex_unlock(mutex);
-    if (result == -EBADMSG)
+    if (result == -EBADMSG || client->connection.framing->quits)
         client->problem = client->shared.problem;
+}
+
+/* Accepts for a while what a client still sends after its last reply. A descriptor that is closed
+ * with unread bytes resets the connection, and the client could lose the reply (RFC 9112, 9.6). */
+static void linger(int fd)
+{
+    uint64_t until_ns = clock_now_ns() + LINGER_MS * NS_PER_MS;
+    struct pollfd ready = {fd, POLLIN, 0};
+    char dropped[4096];
+
+    while (clock_now_ns() < until_ns && poll(&ready, 1, LINGER_MS) > 0 &&
+           recv(fd, dropped, sizeof dropped, MSG_DONTWAIT) > 0) {
+    }
 }
 
 static void client_main(void *argument)
@@ -110,6 +126,8 @@ static void client_main(void *argument)
         atomic_store(&client->is_known, true);
         answer(client);
     }
+    if (client->connection.framing && client->connection.framing->quits)
+        linger(client->connection.calls.fd);
     atomic_store(&client->done, true);
     uv_async_send(&client->service->ended);
 }

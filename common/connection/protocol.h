@@ -24,6 +24,10 @@ struct operation_kind {
     const char *name;            /* NULL: the end of the list */
     bool fetches;                /* the payload is in the reply */
     bool stores;                 /* the payload is in the request */
+    bool refused;                /* the payload of the request is dropped: the reply is an error */
+    bool silent;                 /* no reply follows */
+    const char *reply_end;       /* that of its replies, if it is not that of the protocol */
+    uint32_t error;              /* of the reply; 0: none. nbd */
     const char *request, *reply; /* how the heads begin, in protocols of text */
 };
 
@@ -33,9 +37,11 @@ struct call {
     uint64_t bytes;  /* of payload */
     uint64_t offset; /* of the payload in the content of the server */
     uint64_t cookie; /* by which a reply names the request; the client chooses it */
-    uint64_t moved;  /* by a client: bytes of payload that the pieces so far have announced */
+    uint64_t moved;  /* client: bytes of payload that the pieces so far have announced; server of resp:
+                      * strings of a long command that are left to drop */
     bool under_way;
-    char *key; /* of a foreign client, in PROTOCOL_KEY_MAX + 1 bytes; else NULL */
+    char *key;         /* of a foreign client, in PROTOCOL_KEY_MAX + 1 bytes; else NULL */
+    const char *field; /* http: a field of the reply to a foreign client, or NULL */
 };
 
 /* A parsed head, without its bytes. */
@@ -67,7 +73,9 @@ struct framing {
     uint64_t left;                   /* bytes of that payload that have not arrived */
     uint8_t head[PROTOCOL_HEAD_MAX]; /* the first `held` bytes of an incomplete head */
     size_t held;
-    bool quits; /* a foreign client ends after the replies to its requests */
+    bool quits;      /* the connection of a foreign client ends after the replies to its requests */
+    bool structured; /* nbd: the client has asked for structured replies */
+    bool zeroes;     /* nbd: the client wants zeroes behind the reply to EXPORT_NAME */
 };
 
 struct protocol {
@@ -78,13 +86,19 @@ struct protocol {
      * -EBADMSG with the problem of the thread. A size above `size`: the head is not whole, and has
      * at least so many bytes. Else read_reply(), at the client, has filled in the piece;
      * read_request(), at the server, all of the call but its key. -ESHUTDOWN: the client wants to
-     * end. */
+     * end. If read_request() sets framing->quits, this request is the last one. */
     int (*read_reply)(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
     int (*read_request)(struct connection *connection, const uint8_t *data, size_t size, struct call *call);
 
     /* Write the head of a request, or of its reply, and return its size. The payload follows it. */
     size_t (*write_request)(uint8_t *head, const struct call *call);
     size_t (*write_reply)(uint8_t *head, const struct call *call);
+
+    /* At a server of foreign clients. reject() gives a request that op= does not allow a kind whose
+     * reply is an error. `violation` is the kind of the last reply to a client that breaks the
+     * protocol. NULL: the connection ends without a reply. */
+    void (*reject)(const struct connection *connection, struct call *call);
+    const struct operation_kind *violation;
 
     /* The bytes that follow the payload of a request or a reply; NULL: none. They are a piece of
      * their own, which read_reply() parses too. */

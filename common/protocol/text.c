@@ -70,7 +70,8 @@ bool text_take_key(const struct connection *connection, const char *key, size_t 
         return is_own;
     memcpy(call->key, key, size);
     call->key[size] = '\0';
-    if (is_own)
+    uint64_t longest = MIN(connection->outgoing->longest_span, connection->shared->content->period);
+    if (is_own && call->bytes <= longest && call->offset <= connection->shared->content->period - call->bytes)
         return true;
     while (!operation->kind->fetches)
         operation++;
@@ -121,12 +122,22 @@ int text_read_reply(struct connection *connection, const uint8_t *data, size_t s
 
 int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX])
 {
-    const uint8_t *end = memmem(data, MIN(size, TEXT_LINE_MAX), "\r\n", 2);
+    const uint8_t *end = memchr(data, '\n', MIN(size, TEXT_LINE_MAX));
     if (!end)
         return size < TEXT_LINE_MAX ? (int)size + 1 : framing_refuse_text(connection, data, size, NO_REQUEST);
-    memcpy(line, data, (size_t)(end - data));
-    line[end - data] = '\0';
-    return (int)(end - data) + 2;
+    size_t length = (size_t)(end - data);
+    memcpy(line, data, length);
+    line[length - (length && data[length - 1] == '\r')] = '\0';
+    return (int)length + 1;
+}
+
+size_t text_split(char *line, char *words[TEXT_WORDS])
+{
+    size_t count = 0;
+    for (char *word; (word = strsep(&line, " "));)
+        if (*word && count++ < TEXT_WORDS)
+            words[count - 1] = word;
+    return count;
 }
 
 int text_store_values(struct connection *connection, bool secured)

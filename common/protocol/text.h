@@ -18,8 +18,12 @@ uint8_t *text_put_key(uint8_t *at, const struct call *call);
 
 int text_read_reply(struct connection *connection, const uint8_t *data, size_t size, struct piece *piece);
 
-/* Part of a read_request(), with its result: reads a line, and copies it without its end CR LF. */
+/* Part of a read_request(), with its result: reads a line, and copies it without its end, CR LF or LF. */
 int text_read_line(struct connection *connection, const uint8_t *data, size_t size, char line[TEXT_LINE_MAX]);
+
+/* Splits a line at its spaces. Returns the number of its words, of which it keeps TEXT_WORDS. */
+#define TEXT_WORDS 8u
+size_t text_split(char *line, char *words[TEXT_WORDS]);
 
 /* Sets the call's key, and the size and offset of its value. False: this server lacks the key. */
 bool text_take_key(const struct connection *connection, const char *key, size_t size, struct call *call);

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <sys/param.h>
 
-#define HEAD_MIN 2u /* bytes of the shortest request of any protocol: an empty line */
+#define HEAD_MIN 2u /* bytes of the shortest request of any protocol that has a reply: an empty line */
 
 /* ---- sending ---- */
 
@@ -93,23 +93,40 @@ static uint64_t bytes_of_requests(const struct connection *connection, uint64_t 
 /* ---- receiving ---- */
 
 /* Whether op= allows this request: the source has memory for the largest reply of op= only. Without
- * addresses framing->size is 0. Values of foreign clients are not stored: any size is allowed. */
+ * addresses framing->size is 0. Values of foreign clients are not stored, but must fit into the
+ * content. */
 static bool is_in_op(const struct connection *connection, const struct call *call)
 {
     const struct shape *shape = call->kind->fetches ? connection->outgoing : connection->incoming;
     const struct source *content = connection->shared->content;
     uint64_t size = content ? content->period : connection->framing->size;
-    if (content && call->kind->stores && connection->plan->protocol->has_keys)
-        return call->bytes > 0;
-    if (!call->kind->fetches && !call->kind->stores)
+    if (call->kind->refused || (!call->kind->fetches && !call->kind->stores))
         return true;
+    if (content && call->kind->stores && connection->plan->protocol->has_keys)
+        return call->bytes <= size;
     return call->bytes && call->bytes <= shape->longest_span &&
            (!size || (call->offset <= size && call->bytes <= size - call->offset));
+}
+
+static int refuse_long_head(struct connection *connection)
+{
+    return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
+}
+
+/* A foreign client has broken the protocol: drops what it sends, answers this, and ends. */
+static int read_violation(struct connection *connection, size_t size, struct call *call)
+{
+    call->kind = connection->plan->protocol->violation;
+    call->field = NULL;
+    connection->framing->piece = (struct piece){.call = call, .is_last = true};
+    connection->framing->quits = true;
+    return (int)size;
 }
 
 static int read_request(struct connection *connection, const uint8_t *data, size_t size)
 {
     const struct plan *plan = connection->plan;
+    const struct protocol *protocol = plan->protocol;
     struct framing *framing = connection->framing;
     uint64_t slot = framing->received & framing->mask;
     struct call *call = &framing->calls[slot];
@@ -118,15 +135,24 @@ static int read_request(struct connection *connection, const uint8_t *data, size
         call->key = framing->keys + slot * (PROTOCOL_KEY_MAX + 1);
     if (framing->received - framing->answered == plan->depth)
         return framing_refuse(connection, "sent more than depth=%" PRIu64 " requests at once", plan->depth);
-    int head = plan->protocol->read_request(connection, data, size, call);
+    int head = protocol->read_request(connection, data, size, call);
+    if (head > (int)PROTOCOL_HEAD_MAX && (size_t)head > size)
+        head = refuse_long_head(connection);
+    if (head == -EBADMSG && framing->keys && protocol->violation)
+        return read_violation(connection, size, call);
     if (head < 0 || (size_t)head > size)
         return head;
-    if (!is_in_op(connection, call))
-        return framing_refuse(
-            connection, "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64 ", which op= does not allow",
-            call->kind->name, call->bytes, call->offset);
+    if (!is_in_op(connection, call)) {
+        if (!framing->keys || !protocol->reject)
+            return framing_refuse(connection,
+                                  "asked for a %s of %" PRIu64 " bytes at byte %" PRIu64
+                                  ", which op= does not allow",
+                                  call->kind->name, call->bytes, call->offset);
+        protocol->reject(connection, call);
+    }
     uint64_t payload = call->kind->stores ? call->bytes : 0;
-    framing->piece = (struct piece){call, payload, call->offset, !payload || !plan->protocol->request_end};
+    framing->piece =
+        (struct piece){call, payload, call->offset, !call->kind->stores || !protocol->request_end};
     return head;
 }
 
@@ -141,8 +167,12 @@ static int parse(struct connection *connection, const uint8_t *data, size_t size
         return protocol->read_reply(connection, data, size, piece);
     if (!piece->call || piece->is_last)
         return read_request(connection, data, size);
-    if (memcmp(data, end, MIN(size, strlen(end))) != 0)
-        return framing_refuse_text(connection, data, size, NO_REQUEST);
+    if (memcmp(data, end, MIN(size, strlen(end))) != 0) {
+        int result = framing_refuse_text(connection, data, size, NO_REQUEST);
+        return connection->framing->keys && protocol->violation
+                   ? read_violation(connection, size, piece->call)
+                   : result;
+    }
     if (size >= strlen(end))
         *piece = (struct piece){.call = piece->call, .is_last = true};
     return (int)strlen(end);
@@ -161,7 +191,7 @@ static ssize_t take_head(struct connection *connection, const uint8_t *data, siz
         return needed;
     while ((size_t)needed > framing->held && taken < size) {
         if ((size_t)needed > sizeof framing->head)
-            return framing_refuse(connection, "sent a head of more than %u bytes", PROTOCOL_HEAD_MAX);
+            return refuse_long_head(connection);
         size_t part = MIN((size_t)needed - framing->held, size - taken);
         memcpy(framing->head + framing->held, data + taken, part);
         framing->held += part;
@@ -186,12 +216,13 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
     const struct piece *piece = &framing->piece;
     const uint8_t *end = data + size;
 
-    while (data < end) {
+    while (data < end && !framing->quits) {
         if (!framing->left) {
             ssize_t taken = take_head(connection, data, (size_t)(end - data));
-            framing->quits = taken == -ESHUTDOWN;
-            if (taken < 0)
+            if (UNLIKELY(taken < 0)) {
+                framing->quits = taken == -ESHUTDOWN;
                 return framing->quits ? 0 : (int)taken;
+            }
             data += taken;
             if (framing->held)
                 break;
@@ -203,7 +234,7 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
         if (agree != part)
             return framing_refuse(connection, "sent wrong content at byte %" PRIu64 " of a %s",
                                   offset + agree, piece->call->kind->name);
-        if (part && connection->shared->content && !plan->protocol->has_keys)
+        if (part && connection->shared->content && !plan->protocol->has_keys && !piece->call->kind->refused)
             memcpy(connection->shared->source.memory.bytes + offset, data, part);
         framing->left -= part;
         data += part;
@@ -214,7 +245,7 @@ static int take(struct connection *connection, const uint8_t *data, size_t size,
             requester_note_reply(connection->shared, connection->role_state, (uint32_t)piece->call->cookie);
             framing_release(framing, piece->call);
         } else {
-            framing->received++;
+            framing->received += !piece->call->kind->silent;
         }
     }
     connection->arrivals.partial = framing->held || framing->left || !piece->is_last;
@@ -254,8 +285,8 @@ static void fill_replies(struct connection *connection)
         responder_spin(connection->shared, count);
     for (; count; count--) {
         const struct call *call = &framing->calls[framing->answered++ & framing->mask];
-        last =
-            append_piece(connection, protocol->write_reply, call, call->kind->fetches, protocol->reply_end);
+        const char *end = call->kind->reply_end ? call->kind->reply_end : protocol->reply_end;
+        last = append_piece(connection, protocol->write_reply, call, call->kind->fetches, end);
     }
     if (last)
         last->marks |= FRAGMENT_ENDS_GROUP;

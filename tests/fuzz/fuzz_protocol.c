@@ -77,6 +77,7 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
     thread_shared_begin_phase(&shared, UINT64_MAX, false);
     connection.messages_left = UINT64_MAX;
     framing_set_size(&connection, CONTENT_SIZE);
+    connection.framing->structured = size & 1; /* nbd-structured */
     if (connection.role->begin)
         connection.role->begin(&connection);
     for (size_t at = 0, part; at < size && result == 0; at += part) {
@@ -94,7 +95,8 @@ static struct outcome run(const struct plan *plan, enum end end, bool foreign, c
         result = connection.role->arrived(&connection, piece, part);
         free(piece);
     }
-    abort_if((result < 0) != (shared.problem.kind == PROBLEM_FAILURE));
+    abort_if((result < 0) != (shared.problem.kind == PROBLEM_FAILURE) &&
+             !(foreign && connection.framing->quits)); /* an error was the last reply */
     if (result == 0)
         send_all(&connection, &outcome);
     outcome.refuses = result < 0;
