@@ -45,7 +45,7 @@ static void send_plan(struct link *link)
     session_enter(&run->session, SESSION_AGREEING);
     json_object_foreach(words, key, value)
         if (strcmp(key, "server") != 0 && strcmp(key, "via") != 0) /* the ends know the addresses */
-            json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value)));
+            check_stored(json_array_append_new(list, json_sprintf("%s=%s", key, json_string_value(value))));
     link->is_asked = true;
     channel_send(&link->channel, CONTROL_PLAN,
                  json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[link->end],

@@ -171,7 +171,7 @@ static int open_team(struct client_session *client, struct problem *problem)
 }
 
 /* The client has failed. If the team has, its reason is sent, even if its threads have not ended
- * yet. If the subject has ended, that is the reason. */
+ * yet. If the subject has ended or is stopped, that is the reason. */
 static void explain_failure(struct client_session *client, struct problem *problem)
 {
     const char *phase;
@@ -180,8 +180,8 @@ static void explain_failure(struct client_session *client, struct problem *probl
         channel_send_problem(&client->channel, phase, own);
     if (client->subject.step == SUBJECT_NONE || !session_may_enter(client->session.state, SESSION_EXPLAINING))
         close_session(client);
-    else if (subject_has_ended(&client->subject))
-        subject_explain_exit(client, problem);
+    else if (subject_is_halted(&client->subject))
+        subject_explain_halt(client, problem);
     else
         session_enter(&client->session, SESSION_EXPLAINING);
 }

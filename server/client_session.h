@@ -137,10 +137,11 @@ void data_listener_close(struct client_session *client);
  * that it may begin. `sink`: to which it relays; NULL: it does not relay. */
 void subject_start(struct client_session *client, const struct address *sink);
 
-/* Whether the program itself has run and ended. */
-static inline bool subject_has_ended(const struct subject *subject)
+/* Whether the program itself has run and ended, or is stopped. */
+static inline bool subject_is_halted(const struct subject *subject)
 {
-    return subject->step == SUBJECT_RUN && !subject->process.child.pid;
+    const struct child *child = &subject->process.child;
+    return subject->step == SUBJECT_RUN && (!child->pid || child_stopped_by(child));
 }
 
 /* Call on CONTROL_MARKED, which comes before and after the run, while no data is in flight. Reads
@@ -148,8 +149,8 @@ static inline bool subject_has_ended(const struct subject *subject)
  * ended, or the override did not reach it. */
 int subject_mark(struct client_session *client, struct problem *problem);
 
-/* Describes how the subject has ended, with the end of its log. Returns -1. */
-int subject_explain_exit(const struct client_session *client, struct problem *problem);
+/* Describes how the subject has ended or was stopped, with the end of its log. Returns -1. */
+int subject_explain_halt(const struct client_session *client, struct problem *problem);
 
 /* Ends the process. After its parts are closed, subject_free() removes its folder. */
 void subject_close(struct client_session *client);

@@ -279,7 +279,7 @@ static void on_process_ended(void *owner)
             known[known_count++ % KNOWN_MAX] = new;
         launch(client);
     } else if (client->session.state != SESSION_RUNNING && client->session.state != SESSION_REPORTING) {
-        subject_explain_exit(client, &problem);
+        subject_explain_halt(client, &problem);
         client_session_fail(client, &problem);
     } /* else its connections break, and the client reports a failure */
 }
@@ -327,8 +327,8 @@ int subject_mark(struct client_session *client, struct problem *problem)
     struct shared *shared = subject->override.shared;
     uint64_t cpu_ns = process_cpu_ns(&subject->process);
 
-    if (subject_has_ended(subject))
-        return subject_explain_exit(client, problem);
+    if (subject_is_halted(subject))
+        return subject_explain_halt(client, problem);
     if (!subject->measures) {
         subject->measures = true;
         subject->cpu_before_ns = cpu_ns;
@@ -355,7 +355,7 @@ int subject_mark(struct client_session *client, struct problem *problem)
 
 /* ---- the end ---- */
 
-int subject_explain_exit(const struct client_session *client, struct problem *problem)
+int subject_explain_halt(const struct client_session *client, struct problem *problem)
 {
     const struct subject *subject = &client->subject;
     char how[CHILD_TEXT_MAX], path[FOLDER_MAX + 8], tail[301];

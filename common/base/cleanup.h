@@ -35,6 +35,14 @@ static inline void *check_nonnull(void *memory)
     return memory;
 }
 
+/* Ends the program like check_nonnull() unless a value was stored: `result` is that of
+ * json_object_set_new() or json_array_append(), which are silent where the value is NULL. */
+static inline void check_stored(int result)
+{
+    if (result != 0)
+        check_nonnull(NULL);
+}
+
 #define xmalloc(size) check_nonnull(malloc(size))
 #define xcalloc(count, size) check_nonnull(calloc(count, size))
 #define xrealloc(memory, size) check_nonnull(realloc(memory, size))

@@ -25,6 +25,16 @@ bool scan_file(const char *path, int count, const char *format, ...)
     return found;
 }
 
+char *text_close(FILE *out, char *const *text, bool failed)
+{
+    if (!out)
+        return NULL;
+    if (fclose(out) == 0 && !failed)
+        return *text;
+    free(*text);
+    return NULL;
+}
+
 void scan_tail(const char *path, char *text, size_t size)
 {
     CLEANUP_FILE FILE *file = fopen(path, "re");

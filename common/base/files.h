@@ -12,6 +12,10 @@
  * if none does. A partial match may change the first values: with defaults, `count` must be 1. */
 bool scan_file(const char *path, int count, const char *format, ...) __attribute__((format(scanf, 3, 4)));
 
+/* Closes a stream of open_memstream() and returns its text, which the caller frees. NULL without
+ * memory: where `out` is NULL, or a write `failed`. */
+char *text_close(FILE *out, char *const *text, bool failed);
+
 /* The end of a file as one line, "" if there is no file. `size` includes the final NUL. */
 void scan_tail(const char *path, char *text, size_t size);
 

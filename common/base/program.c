@@ -188,9 +188,21 @@ void child_end(struct child *child, uint64_t ms)
     }
 }
 
+/* Since the state stays as it is (WNOWAIT), libuv still sees the end of the child. */
+int child_stopped_by(const struct child *child)
+{
+    siginfo_t info = {0};
+    if (!child->pid || waitid(P_PID, (id_t)child->pid, &info, WSTOPPED | WNOHANG | WNOWAIT) < 0)
+        return 0;
+    return info.si_status;
+}
+
 void child_describe(const struct child *child, char text[CHILD_TEXT_MAX])
 {
-    if (WIFSIGNALED(child->status))
+    int stopped_by = child_stopped_by(child);
+    if (stopped_by)
+        snprintf(text, CHILD_TEXT_MAX, "was stopped by signal %d", stopped_by);
+    else if (WIFSIGNALED(child->status))
         snprintf(text, CHILD_TEXT_MAX, "was ended by signal %d", WTERMSIG(child->status));
     else
         snprintf(text, CHILD_TEXT_MAX, "ended with status %d", WEXITSTATUS(child->status));

@@ -73,6 +73,10 @@ bool child_ends_within(struct child *child, uint64_t ms);
 /* Sends SIGTERM, after `ms` SIGKILL, and reaps the child. No effect if it does not run. */
 void child_end(struct child *child, uint64_t ms);
 
-/* Writes how the child has ended: "was ended by signal 9", "ended with status 1". */
+/* The signal that has stopped the child, as SIGSTOP does; 0: it is not stopped. */
+int child_stopped_by(const struct child *child);
+
+/* Writes how the child has ended: "was ended by signal 9", "ended with status 1"; or that it was
+ * stopped. */
 #define CHILD_TEXT_MAX 48
 void child_describe(const struct child *child, char text[CHILD_TEXT_MAX]);

@@ -2,7 +2,6 @@
 /* All differences between systems in CPU affinity are here. */
 #include "placement/placement.h"
 
-#include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/files.h"
 #include "base/units.h"
@@ -323,13 +322,13 @@ char *place_format(const struct place *place)
 
     if (place->kind != PLACE_CPUS)
         return strdup(kind_names[place->kind]);
-    FILE *out = check_nonnull(open_memstream(&text, &size));
+    FILE *out = open_memstream(&text, &size);
+    bool failed = false;
     int lists = memcmp(&place->lists[2], &place->lists[1], sizeof *place->lists) ? 3 : 2;
-    for (int i = 0; i < lists; i++)
+    for (int i = 0; out && i < lists; i++)
         for (int j = 0; j < place->lists[i].count; j++)
-            fprintf(out, "%s%u", j ? "." : i ? "/" : "", place->lists[i].cpus[j]);
-    fclose(out);
-    return check_nonnull(text);
+            failed |= fprintf(out, "%s%u", j ? "." : i ? "/" : "", place->lists[i].cpus[j]) < 0;
+    return text_close(out, &text, failed);
 }
 
 /* ---- the CPUs of an end ---- */

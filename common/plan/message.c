@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "plan/message.h"
 
-#include "base/cleanup.h"
+#include "base/files.h"
 #include "base/memory.h"
 #include "base/units.h"
 
@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/param.h>
 
@@ -106,9 +107,10 @@ char *shape_format(const struct shape *shape)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = check_nonnull(open_memstream(&text, &size));
+    FILE *out = open_memstream(&text, &size);
+    bool failed = false;
 
-    for (uint32_t i = 0, bytes = 0; i < shape->span_count; i++) {
+    for (uint32_t i = 0, bytes = 0; out && i < shape->span_count; i++) {
         const struct shape_span *span = &shape->spans[i];
         bool ends_group = span->marks & FRAGMENT_ENDS_GROUP;
 
@@ -116,13 +118,12 @@ char *shape_format(const struct shape *shape)
         if (!ends_group && span[1].size == span->size)
             continue;
         if (bytes > span->size)
-            fprintf(out, "%" PRIu32 "x", bytes / span->size);
+            failed |= fprintf(out, "%" PRIu32 "x", bytes / span->size) < 0;
         const char *between = !ends_group ? "+" : i + 1 < shape->span_count ? "/" : "";
-        fprintf(out, "%s%s", units_text(&units_size, span->size), between);
+        failed |= fprintf(out, "%s%s", units_text(&units_size, span->size), between) < 0;
         bytes = 0;
     }
-    fclose(out);
-    return check_nonnull(text);
+    return text_close(out, &text, failed);
 }
 
 /* ---- op ---- */
@@ -188,17 +189,17 @@ char *operations_format(const struct operations *operations)
 {
     char *text = NULL;
     size_t size = 0;
-    FILE *out = check_nonnull(open_memstream(&text, &size));
+    FILE *out = open_memstream(&text, &size);
+    bool failed = false;
 
-    for (uint32_t i = 0; i < operations->count; i++) {
+    for (uint32_t i = 0; out && i < operations->count; i++) {
         const struct operation *operation = &operations->list[i];
 
-        fprintf(out, "%s%s", i ? "+" : "", operation->name);
+        failed |= fprintf(out, "%s%s", i ? "+" : "", operation->name) < 0;
         if (operation->bytes)
-            fprintf(out, ":%s", units_text(&units_size, operation->bytes));
+            failed |= fprintf(out, ":%s", units_text(&units_size, operation->bytes)) < 0;
         if (operation->weight > 1)
-            fprintf(out, "*%" PRIu32, operation->weight);
+            failed |= fprintf(out, "*%" PRIu32, operation->weight) < 0;
     }
-    fclose(out);
-    return check_nonnull(text);
+    return text_close(out, &text, failed);
 }

@@ -200,16 +200,17 @@ static int open_session(struct connection *connection)
     SSL *openssl = SSL_new(context->openssl);
     BIO *bio = openssl ? BIO_new(context->calls) : NULL;
     SSL_SESSION *ticket = context->ticket ? SSL_SESSION_dup(context->ticket) : NULL;
+    bool is_known = false; /* to the callbacks */
 
     session_of(connection)->openssl = openssl;
     if (bio) {
         BIO_set_data(bio, connection);
         BIO_set_init(bio, 1);
         SSL_set_bio(openssl, bio, bio);
-        SSL_set_app_data(openssl, connection);
+        is_known = SSL_set_app_data(openssl, connection);
         (context->terms.serves ? SSL_set_accept_state : SSL_set_connect_state)(openssl);
     }
-    bool is_set_up = bio && (!context->ticket || (ticket && SSL_set_session(openssl, ticket)));
+    bool is_set_up = is_known && (!context->ticket || (ticket && SSL_set_session(openssl, ticket)));
     SSL_SESSION_free(ticket);
     return is_set_up ? 0 : -ENOMEM;
 }

@@ -24,7 +24,7 @@ static int check_needs(const struct plan *plan, enum end end, enum word_index in
     const struct security *security = plan->ends[end].security;
     const char *word = word_list[index].key, *transport = plan->transport->variant.name;
     CLEANUP_JSON json_t *text = word_value(&word_list[index], plan, end);
-    const char *value = json_string_value(text);
+    const char *value = text ? json_string_value(text) : "(no memory)";
     unsigned gives;
     int result = probe_capabilities(plan->transport, needs & ~CAPABILITIES_OF_LAYERS, &gives);
 

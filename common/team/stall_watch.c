@@ -48,6 +48,7 @@ static void check_handshakes(const struct team *team, struct problem *problem)
 static void check_progress(struct team *team, struct problem *problem)
 {
     uint64_t now = uv_now(team->watch.loop), moved = 0, unsent = 0;
+    bool is_foreign = plan_is_foreign(team->plan);
     for (size_t i = 0; i < team->connection_count; i++)
         moved += atomic_load_explicit(&team_connection(team, i)->calls.moved, memory_order_relaxed);
     if (moved == team->moved_before) { /* during one long call only what the kernel sends changes */
@@ -59,8 +60,9 @@ static void check_progress(struct team *team, struct problem *problem)
     if (moved != team->moved_before || unsent != team->unsent_before)
         team->moved_ms = now;
     else if (now - team->moved_ms > stall_timeout_ms(team))
-        problem_failure(problem, "the %s has sent and received nothing for %d s", end_names[team->end],
-                        (int)((now - team->moved_ms) / 1000));
+        problem_failure(problem, "the %s has sent and received nothing for %d s%s%s", end_names[team->end],
+                        (int)((now - team->moved_ms) / 1000), is_foreign ? "; it waits for the " : "",
+                        is_foreign ? plan_name_of(team->plan, END_SERVER) : "");
     team->moved_before = moved;
     team->unsent_before = unsent;
 }

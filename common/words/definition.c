@@ -2,6 +2,7 @@
 #include "words/definition.h"
 
 #include "base/cleanup.h"
+#include "base/files.h"
 #include "connection/protocol.h"
 #include "transport/transport.h"
 
@@ -42,19 +43,17 @@ char *definition_expand(const char *text, const json_t *values)
     char *result = NULL;
     size_t size = 0;
     FILE *out = open_memstream(&result, &size);
+    bool failed = false;
 
     while (out && *text) {
         const char *end = *text == '{' ? strchr(text, '}') : NULL;
         const char *value =
             end ? json_string_value(json_object_getn(values, text + 1, (size_t)(end - text - 1))) : NULL;
 
-        if (value)
-            fputs(value, out);
-        else
-            fputc(*text, out);
+        failed |= (value ? fputs(value, out) : fputc(*text, out)) < 0;
         text = value ? end + 1 : text + 1;
     }
-    return out && fclose(out) == 0 ? result : NULL;
+    return text_close(out, &result, failed);
 }
 
 bool definition_has(const json_t *definition, const char *key, const char *wanted)

@@ -72,17 +72,18 @@ int exclusions_check(enum stage stage, const struct plan *plan, enum end end, un
     const char *strategy = plan_strategy(plan, end) == &plan->write ? "write" : "reply_write";
     const struct operation_kind *operation = plan->protocol->kinds;
     CLEANUP_JSON json_t *values = json_object();
+    bool lacks = false;
     for (size_t i = 0; i < WORD_COUNT; i++)
         if (!word_list[i].for_run)
-            json_object_set_new(values, word_list[i].key, word_value(&word_list[i], plan, end));
+            lacks |= json_object_set_new(values, word_list[i].key, word_value(&word_list[i], plan, end)) < 0;
     CLEANUP_JSON json_t *others = json_pack(
         "{s:s, s:s, s:s, s:s*, s:o}", "end", end_names[end], "engine", plan->ends[end].engine->variant.name,
         "client.security", plan->ends[END_CLIENT].security->variant.name, "operation",
         operation ? operation->name : NULL, "strategy",
         json_sprintf("%s=%s", strategy, json_string_value(json_object_get(values, strategy))));
-    json_object_update(values, others);
-    CLEANUP_FREE char *reason = definition_expand(row->reason, values);
-    return problem_of_kind(problem, kind_of(stage), "%s", reason);
+    lacks |= json_object_update(values, others) < 0;
+    CLEANUP_FREE char *reason = lacks ? NULL : definition_expand(row->reason, values);
+    return problem_of_kind(problem, kind_of(stage), "%s", reason ? reason : "no memory for the reason");
 }
 
 json_t *premises_list(const struct premise premises[2])

@@ -241,7 +241,8 @@ int plan_parse(struct plan *plan, const char *const *words, size_t count, struct
 /* The key with its prefix; END_COUNT: without one. New reference. */
 static json_t *key_of(const struct word *word, enum end prefix)
 {
-    return prefix == END_COUNT ? json_string(word->key) : json_sprintf("%s.%s", end_names[prefix], word->key);
+    return check_nonnull(prefix == END_COUNT ? json_string(word->key)
+                                             : json_sprintf("%s.%s", end_names[prefix], word->key));
 }
 
 static bool is_used(const struct plan *plan, const struct word *word, enum end end)
@@ -260,12 +261,13 @@ static void sort_parameters(const struct plan *plan, json_t *used, json_t *unuse
 
         if (!strcmp(parameter->subject, plan->subject.name) ||
             (plan->runs_command && !strcmp(parameter->subject, plan->load)))
-            json_object_set_new(used, json_string_value(key), json_string(parameter->value));
-        else
-            json_array_append(unused, key);
+            check_stored(json_object_set_new(used, json_string_value(key), json_string(parameter->value)));
+        else if (unused)
+            check_stored(json_array_append(unused, key));
     }
 }
 
+/* Only the client asks for the words of a plan. Without memory it ends, so that no word is missing. */
 json_t *plan_words(const struct plan *plan)
 {
     json_t *words = json_object();
@@ -274,15 +276,16 @@ json_t *plan_words(const struct plan *plan)
         CLEANUP_JSON json_t *values = json_object(); /* each once */
 
         for (enum end end = 0; end < END_COUNT; end++) {
-            CLEANUP_JSON json_t *value = is_used(plan, word, end) ? word_value(word, plan, end) : NULL;
-
-            json_object_set_new(values, json_string_value(value), json_true());
+            if (!is_used(plan, word, end))
+                continue;
+            CLEANUP_JSON json_t *value = check_nonnull(word_value(word, plan, end));
+            check_stored(json_object_set_new(values, json_string_value(value), json_true()));
         }
         for (enum end end = 0; end < END_COUNT; end++) {
             if (!is_used(plan, word, end))
                 continue;
             CLEANUP_JSON json_t *key = key_of(word, json_object_size(values) > 1 ? end : END_COUNT);
-            json_object_set_new(words, json_string_value(key), word_value(word, plan, end));
+            check_stored(json_object_set_new(words, json_string_value(key), word_value(word, plan, end)));
         }
     }
     sort_parameters(plan, words, NULL);
@@ -312,9 +315,10 @@ json_t *plan_words_given(const struct plan *plan, json_t *unused)
             CLEANUP_JSON json_t *key = key_of(word, *prefix);
             enum end holder = find_holder(plan, word, *prefix);
             if (holder != END_COUNT)
-                json_object_set_new(used, json_string_value(key), word_value(word, plan, holder));
+                check_stored(
+                    json_object_set_new(used, json_string_value(key), word_value(word, plan, holder)));
             else
-                json_array_append(unused, key);
+                check_stored(json_array_append(unused, key));
         }
     }
     sort_parameters(plan, used, unused);

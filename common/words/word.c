@@ -3,6 +3,7 @@
 
 #include "base/cleanup.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -65,10 +66,13 @@ json_t *word_value(const struct word *word, const struct plan *plan, enum end en
 
 int word_split(struct typed_word *typed, const char *text, struct problem *problem)
 {
-    CLEANUP_JSON json_t *string = json_string(text);
     const char *at = text;
     char key[64];
 
+    errno = 0;
+    CLEANUP_JSON json_t *string = json_string(text);
+    if (!string && errno == ENOMEM)
+        return problem_failure(problem, "no memory for the word '%.60s'", text);
     if (!string) /* records and the control channel are JSON */
         return problem_usage(problem, "'%.60s' is not valid UTF-8", text);
     typed->prefix = END_COUNT;

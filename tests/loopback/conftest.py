@@ -28,6 +28,11 @@ def _processes_of(folder: Path) -> list[str]:
     return found
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    """What tests here are marked with."""
+    config.addinivalue_line("markers", "long: only `scripts/test --all` runs it")
+
+
 @pytest.fixture
 def temporary(monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """TMPDIR, which `nobody` may enter. Every test leaves it empty, and no process with it."""

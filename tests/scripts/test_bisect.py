@@ -17,9 +17,10 @@ from typing import Any
 
 import pytest
 
+from answers import NODELAY
 from conftest import Uncork
 from suite.commands import parser_make
-from suite.commands.bisect import TREE
+from suite.commands.bisect import SKIP, TREE, result_judge
 from suite.decide.gate import gates_parse
 
 COMMITS = 16
@@ -171,6 +172,14 @@ def test_both_ends_are_tried_first(
 ) -> None:
     done = bisected(uncork, tree(5), *GATE, *CELL, good=ends[0], bad=ends[1])
     assert done.returncode == 1 and f"uncork: {says}" in done.stderr.splitlines()[-1]
+
+
+def test_a_revision_with_failed_runs_is_skipped(tmp_path: Path) -> None:
+    """Although the cell that failed has no gate of its own: its other runs were within."""
+    folder = shutil.copytree(NODELAY, tmp_path / "nodelay")
+    verdict, why = result_judge(folder, gates_parse(["sends_per_message > 20"]), ["write=cork"])
+    assert verdict == SKIP and why.startswith("1 of ") and "write=coalesce" in why
+    assert why.endswith("; the first: server: connection reset by peer")
 
 
 def test_ctrl_c_leaves_the_tree_and_removes_the_worktrees(

@@ -11,6 +11,7 @@ import shutil
 import signal
 import subprocess
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -694,3 +695,16 @@ def test_a_file_of_ones_own_runs_and_is_judged_and_what_cannot_run_says_why(
     assert "name one, " in uncork.refused("table", str(tmp_path / "out"))
     lacking = uncork.run("claims", "run", str(never), "-o", str(tmp_path / "lacking"))
     assert lacking.returncode == 4 and "cannot run here: a call each:" in lacking.stdout
+
+
+@pytest.mark.parametrize("options", [[], ["--keep-going"]])
+def test_a_replay_with_failed_runs_is_judged_and_fails(
+        misbehave: Callable[[str], Uncork], tmp_path: Path, options: list[str]):
+    (tmp_path / "mine.toml").write_text(HEAD + MINE)
+    uncork = misbehave('echo x >> "$STATE/count"; [ "$(wc -l < "$STATE/count")" = 1 ] && exit 1; '
+                       'exec "$REAL" "$@"')
+    done = uncork.run("claims", "run", str(tmp_path / "mine.toml"), *options, "-o",
+                      str(tmp_path / "out"))
+    assert done.returncode == (0 if options else 1), done.stderr
+    assert "reproduced" in done.stdout
+    assert ("uncork: mine: 1 of 9 runs failed: 1 of " in done.stderr) is not options

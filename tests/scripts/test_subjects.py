@@ -734,6 +734,30 @@ def test_a_killed_runner_leaves_no_process_and_no_folder(uncork: Uncork, folder:
     assert list(folder.iterdir()) == []
 
 
+@pytest.mark.parametrize("number, says", [
+    (signal.SIGKILL, "the subject qemu-nbd was ended by signal 9; "),
+    # it is noticed after 5 s
+    pytest.param(signal.SIGSTOP, "the subject qemu-nbd was stopped by signal 19; ",
+                 marks=pytest.mark.long),
+])
+def test_a_subject_that_is_killed_or_stopped_is_named_and_the_command_fails(
+    uncork: Uncork, number: signal.Signals, says: str,
+) -> None:
+    needs("qemu-nbd")
+    runner = uncork.start("run", *READS, "subject=qemu-nbd", "place=free", "duration=500ms",
+                          "warmup=0s", "rounds=1", "-o", "hurt")
+    until, hurt = time.monotonic() + 60, list[int]()
+    while not hurt:
+        assert time.monotonic() < until and runner.poll() is None
+        hurt = [pid for pid in descendants_of(runner.pid) if is_measured(pid)]
+    os.kill(hurt[0], number)
+    _, stderr = runner.communicate(timeout=60)
+    last = stderr.splitlines()[-1]
+    assert runner.returncode == 1 and last.startswith("uncork: 1 of 4 runs failed: 1 of 4 of ")
+    assert says in last, last
+    assert [record["status"] for record in records_of(Path("hurt"))] == ["failed"] + 3 * ["ok"]
+
+
 def is_measured(pid: int) -> bool:
     """Whether a process is the subject and has a connection: one that it listens on, and another
     socket."""

@@ -148,7 +148,7 @@ def test_what_is_exact_and_what_fails_is_waited_for_in_no_run(misbehave: Callabl
                        'echo "$line" > "$STATE/line"; exec "$REAL" --batch "$STATE/line" '
                        '--with-parent')
     done = uncork.run("run", str(scene))
-    assert done.returncode == 1 and "not all cells were measured: 1 of 2" in done.stderr
+    assert done.returncode == 1 and "3 of 3 of place=free" in done.stderr
     assert ("round 2 was the last: until=0.01% of sends_per_message, and every interval is that "
             "narrow") in done.stderr
     assert plan_read(only_folder(uncork))["sessions"][0]["rounds"] == [1, 2]

@@ -6,9 +6,11 @@
 #include "connection/memory.h"
 #include "control/codec.h"
 #include "engine/engine.h"
+#include "words/word.h"
 
 #include <sys/resource.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 /* ---- each allocation may fail: the error is returned, and what was opened can be closed ---- */
@@ -32,6 +34,7 @@ WRAP(void *, malloc, (size_t size), size)
 WRAP(void *, calloc, (size_t count, size_t size), count, size)
 WRAP(void *, realloc, (void *old, size_t size), old, size)
 WRAP(char *, strdup, (const char *text), text)
+WRAP(FILE *, open_memstream, (char **text, size_t *size), text, size)
 
 /* Calls `attempt` with one more allocation that succeeds each time, until it needs no more. */
 static void exhaust(int (*attempt)(const void *what), const void *what)
@@ -65,6 +68,81 @@ TEST(a_plan_without_memory_is_refused)
 {
     exhaust(parse, WORDS("message=1+2+3+4+5+6+7+8+9", "reply=2x1/2x2", "write=cork:4K", "workload=request"));
     exhaust(parse, WORDS("protocol=resp", "op=get:100+set:4K", "write=coalesce"));
+}
+
+/* At an end that is no client: the process goes on. */
+static int refuse(const void *words)
+{
+    long allowed = left;
+
+    left = -1; /* the plan is there */
+    unit_parse(&plan, words);
+    left = allowed;
+    assert_int_equal(exclusions_check(STAGE_engine, &plan, END_SERVER, 0, &unit_problem), -1);
+    bool is_whole = strstr(unit_problem.text, "does not accept the next");
+    left = allowed < 0 || left < 0 ? -1 : left;
+    assert_true(is_whole || strstr(unit_problem.text, "no memory for the reason"));
+    assert_int_equal(unit_problem.kind, PROBLEM_UNSUPPORTED);
+    plan_free(&plan);
+    return is_whole ? 0 : -1;
+}
+
+TEST(a_refusal_without_memory_for_its_reason_is_still_a_refusal)
+{
+    json_set_alloc_funcs(malloc, free); /* those that may fail */
+    exhaust(refuse, WORDS("workload=connect", "server.engine=block", "message=15x2/3", "place=0/1"));
+    json_set_alloc_funcs(__real_malloc, free);
+}
+
+#define NOTHING_FAILED 64
+#if defined UNCORK_SANITIZED
+#define STEP 13 /* a process of a sanitizer takes long to fork and to end */
+#else
+#define STEP 1
+#endif
+
+/* In a child. Returns its status: 1 the program ended, 0 all words are there, 2 some are not. `*allowed`
+ * is -1 afterwards where nothing failed. */
+static int words_in_child(long *allowed, size_t count)
+{
+    int status = 0;
+    pid_t child = fork();
+
+    if (child == 0) {
+        CLEANUP_JSON json_t *unused = json_array();
+        bool ends_quietly = freopen("/dev/null", "w", stderr);
+
+        left = *allowed;
+        CLEANUP_JSON json_t *words = plan_words(&plan);
+        CLEANUP_JSON json_t *given = plan_words_given(&plan, unused);
+        bool is_whole = ends_quietly && json_object_size(words) + json_object_size(given) == count;
+        _exit((is_whole ? 0 : 2) | (left >= 0 ? NOTHING_FAILED : 0));
+    }
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_true(WIFEXITED(status));
+    *allowed = WEXITSTATUS(status) & NOTHING_FAILED ? -1 : *allowed + STEP;
+    return WEXITSTATUS(status) & ~NOTHING_FAILED;
+}
+
+TEST(a_client_without_memory_for_a_word_ends_and_no_word_is_missing)
+{
+    CLEANUP_JSON json_t *unused = json_array();
+    long allowed = 0, ended = 0;
+
+    unit_parse(&plan, WORDS("message=15x2/3", "place=0/1", "server.quickack=once"));
+    CLEANUP_JSON json_t *words = plan_words(&plan);
+    CLEANUP_JSON json_t *given = plan_words_given(&plan, unused);
+    size_t count = json_object_size(words) + json_object_size(given);
+    json_set_alloc_funcs(malloc, free);
+    while (allowed >= 0) {
+        int status = words_in_child(&allowed, count);
+
+        assert_in_range(status, 0, 1);
+        ended += status;
+    }
+    json_set_alloc_funcs(__real_malloc, free);
+    assert_true(ended > 100 / STEP);
+    plan_free(&plan);
 }
 
 static int take(void *owner, enum control_type type, const json_t *body)

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "unit.h"
 
+#include "base/program.h"
+
 #include <errno.h>
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 TEST(the_first_cause_stays)
 {
@@ -72,4 +77,25 @@ TEST(a_long_problem_is_cut)
     endless[sizeof endless - 1] = '\0';
     problem_failure(&problem, "%s", endless);
     assert_int_equal(strlen(problem.text), sizeof problem.text - 1);
+}
+
+TEST(a_child_that_is_stopped_is_described_until_it_goes_on)
+{
+    struct child child = {.pid = fork()};
+    char how[CHILD_TEXT_MAX];
+
+    if (child.pid == 0)
+        for (;;)
+            raise(SIGSTOP);
+    assert_int_equal(waitid(P_PID, (id_t)child.pid, &(siginfo_t){0}, WSTOPPED | WNOWAIT), 0);
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(child_stopped_by(&child), SIGSTOP);
+        child_describe(&child, how);
+        assert_string_equal(how, "was stopped by signal 19");
+    }
+    kill(child.pid, SIGKILL);
+    assert_true(child_ends_within(&child, 5000));
+    assert_int_equal(child_stopped_by(&child), 0);
+    child_describe(&child, how);
+    assert_string_equal(how, "was ended by signal 9");
 }

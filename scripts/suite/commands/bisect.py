@@ -26,9 +26,11 @@ from suite.measure.resume import folder_name
 from suite.measure.runner import signals_handle
 from suite.measure.words import scenario_choose
 from suite.observe.frame import matrix_load
+from suite.observe.load import stored_runs
 from suite.places.targets import Targets
 from suite.present.comparison.gate import figure_texts, row_text
 from suite.result.files import RECORDS, file_write, results_folder
+from suite.result.record import failures_text
 
 TREE = "{tree}"  # in a word: the worktree of the revision
 UNSUPPORTED = "unsupported"  # a gate without a figure: a cell cannot run, although GOOD can
@@ -118,11 +120,14 @@ def run_judge(work: Bisection, folder: Path, *rounds: str) -> Judged:
 
 
 def result_judge(folder: Path, gates: Sequence[Gate], sides: Sequence[str]) -> Judged:
-    """Judges a result by its gates. The reason is the row with the worst verdict."""
+    """Judges a result by its gates, which a failed run leaves undecided. The reason is the row with
+    the worst verdict."""
     matrix, metrics = matrix_load(folder), tuple({gate.metric for gate in gates})
     for cell in matrix.cells.values():
         if cell.status == UNSUPPORTED:
             return BAD, f"{UNSUPPORTED}: {cell.reasons[0]}"
+    if failures := failures_text(stored_runs(folder)[0]):
+        return SKIP, failures
     try:
         compared = cells_alone(matrix, {}, metrics) if len(sides) < 2 else compare_pair(
             [matrix], words_split(sides[:1]), words_split(sides[1:]), metrics)

@@ -6,7 +6,7 @@ asked for, and why one could not run. It starts `uncork run` for each, which res
 """
 
 import argparse
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -22,11 +22,13 @@ from suite.measure.plan import plan_make
 from suite.measure.resume import folder_name
 from suite.measure.runner import runs_seconds, signals_handle
 from suite.measure.schedule import round_order
+from suite.observe.load import stored_runs
 from suite.places.targets import Targets
 from suite.present.claims import claims_document, published_text
 from suite.present.tables import document_text
 from suite.result import files
 from suite.result.plan import Plan
+from suite.result.record import failures_text
 from suite.scenario.scenario import Scenario, scenario_load, scenario_text
 
 ALL = "all"
@@ -126,7 +128,8 @@ def uncork_claims_run(options: argparse.Namespace) -> int:
     folder.mkdir(parents=True, exist_ok=True)
     signals_handle()
     files.writable_check(folder / files.CLAIMS)  # a pipe would never be read to its end
-    index, quick = replays.index_read(folder), ["--quick"] if options.quick else []
+    index = replays.index_read(folder)
+    given = ["--keep-going", *(["--quick"] if options.quick else [])]
     kept = f"{folder} keeps what was measured so far; the same command resumes it"
     for number, one in enumerate(planned, 1):
         result = folder / one.scenario.name
@@ -138,7 +141,7 @@ def uncork_claims_run(options: argparse.Namespace) -> int:
             files.file_write(result / files.SCENARIO, scenario_text(one.scenario))
             continue
         try:
-            status = process_run([*SUITE, "run", str(one.path), *words, *quick, "-o", str(result)],
+            status = process_run([*SUITE, "run", str(one.path), *words, *given, "-o", str(result)],
                                  stderr=None).returncode
         except KeyboardInterrupt as signalled:
             signalled.add_note(kept)
@@ -149,7 +152,17 @@ def uncork_claims_run(options: argparse.Namespace) -> int:
             index[result.name] = f"uncork run ended with status {status}"
             files.file_write(folder / files.CLAIMS, files.json_text(index))
     print(folder)
-    return report_print([folder])
+    status = report_print([folder])
+    if not options.keep_going:
+        failures_check(folder / one.scenario.name for one in planned)
+    return status
+
+
+def failures_check(results: Iterable[Path]) -> None:
+    """Failure if runs of these results failed."""
+    failures = {result.name: failures_text(stored_runs(result)[0]) for result in results}
+    if texts := [f"{name}: {text}" for name, text in failures.items() if text]:
+        raise Failure(*texts)
 
 
 def report_print(sources: Sequence[Path], style: str | None = None) -> int:

@@ -31,7 +31,7 @@ from suite.result import files
 from suite.result.checks import Damaged
 from suite.result.machine import Facts, disturbed_text
 from suite.result.plan import Plan, Programs
-from suite.result.record import WARMUP_ROUND, Outcomes
+from suite.result.record import WARMUP_ROUND, Outcomes, failures_text
 from suite.scenario.scenario import Scenario
 from suite.scenario.subject import is_parameter, parameter_values, programs_used
 
@@ -120,33 +120,31 @@ def answer_print(journal: files.Journal) -> None:
 
 
 def cells_require(plan: Plan, lost: Mapping[str, str]) -> None:
-    """Failure if no cell was or can be measured, or if a cell failed. lost: why a cell was not
-    measured, as `failed: reason`."""
+    """Failure if no cell was or can be measured. lost: why a cell was not measured."""
     reasons = {cell.name: f"unsupported: {cell.unsupported}" for cell in plan.cells
                if cell.unsupported is not None} | dict(lost)
-    begins = "nothing was measured" if lost else "nothing can be measured"
     if len(reasons) < len(plan.cells):
-        begins = "not all cells were measured"
-        reasons = {cell: why for cell, why in lost.items() if why.startswith("failed: ")}
-    if reasons:
-        (reason, count), *others = Counter(reasons.values()).most_common()
-        more = f"; {counted_text(len(others), 'other reason')}" if others else ""
-        cells = counted_text(len(plan.cells), "cell")
-        raise Failure(f"{begins}: {count} of {cells} {reason}{more}")
+        return
+    (reason, count), *others = Counter(reasons.values()).most_common()
+    more = f"; {counted_text(len(others), 'other reason')}" if others else ""
+    begins = "nothing was measured" if lost else "nothing can be measured"
+    raise Failure(f"{begins}: {count} of {counted_text(len(plan.cells), 'cell')} {reason}{more}")
 
 
-def outcome_check(journal: files.Journal) -> None:
-    """Prints how many runs failed. Failure as cells_require()."""
-    runs = [(cell, number, status, reason or "no reason given")
-            for (session, number, cell, _), (status, reason) in journal.done.items()
-            if session == journal.plan.session.name]
-    failures = [reason for _, _, status, reason in runs if status == "failed"]
-    if failures:
-        say(f"{len(failures)} of {len(runs)} runs failed: {failures[-1]}")
-    counted = grouped((cell, (status, reason)) for cell, number, status, reason in runs
+def outcome_check(journal: files.Journal, keep_going: bool) -> None:
+    """Failure if no cell was measured, or if runs of this session failed; with keep_going that is a
+    line on standard error."""
+    runs = {key: outcome for key, outcome in journal.done.items()
+            if key[0] == journal.plan.session.name}
+    counted = grouped((cell, (status, reason or "no reason given"))
+                      for (_, number, cell, _), (status, reason) in runs.items()
                       if number != WARMUP_ROUND)
     cells_require(journal.plan, {cell: ": ".join(found[-1]) for cell, found in counted.items()
                                  if "ok" not in dict(found)})
+    failures = failures_text(runs)
+    if failures and not keep_going:
+        raise Failure(failures)
+    say(failures)
 
 
 def result_given(options: argparse.Namespace) -> tuple[Path, Plan] | None:
@@ -221,7 +219,7 @@ def uncork_run(options: argparse.Namespace) -> None:
         with journal_begin(options, folder, planned, targets) as journal:
             journal_run(targets, journal)
             answer_print(journal)
-            outcome_check(journal)
+            outcome_check(journal, options.keep_going)
 
 
 def kernels_changed(folder: Path, hosts: Mapping[str, Facts]) -> str:

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
 """A record: what one run leaves (docs/record.md). It is checked before any formula uses it."""
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
+
+from suite.base.units import counted_text
 
 STATUSES = ("ok", "unsupported", "failed")
 WARMUP_ROUND = 0  # runs and is recorded, but is not counted
 ENDS = ("client", "server", "proxy")  # that a record may have
+CELLS_NAMED = 3  # in a message about failed runs
 JsonObject = dict[str, Any]  # a JSON object
 RunKey = tuple[str, int, str, str]  # session, round, cell, label
 Outcomes = dict[RunKey, tuple[str, str]]  # of runs: status and reason
@@ -16,6 +20,22 @@ def key_of(record: Mapping[str, Any]) -> RunKey:
     """The key of the run that left a record. It is unique in a result."""
     run = record["run"]
     return run.get("session", ""), run["round"], run["cell"], run["label"]
+
+
+def failures_text(runs: Outcomes) -> str:
+    """How many runs of which cells failed, with the first reason; empty if none did. By the rule of
+    docs/stability.md a command that measures then exits 1."""
+    ran = {key: outcome for key, outcome in runs.items() if outcome[0] != "unsupported"}
+    failed = {key: reason for key, (status, reason) in ran.items() if status == "failed"}
+    if not failed:
+        return ""
+    cells, counts = Counter(key[2] for key in ran), Counter(key[2] for key in failed)
+    named = [f"{count} of {cells[cell]} of {cell or 'the only cell'}"
+             for cell, count in counts.most_common(CELLS_NAMED)]
+    if others := len(counts) - len(named):
+        named.append(f"more of {counted_text(others, 'other cell')}")
+    return (f"{len(failed)} of {counted_text(len(ran), 'run')} failed: {', '.join(named)}; the "
+            f"first: {next(iter(failed.values())) or 'no reason given'}")
 
 
 class Record:
