@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <unistd.h>
 
 #define LINE_EVERY_MS 1000 /* between two lines about rejected clients */
@@ -82,10 +83,10 @@ static void on_readable(uv_poll_t *poll, int status, int events)
 {
     struct stranger *stranger = (struct stranger *)poll;
     struct listener *listener = stranger->listener;
-    char byte;
+    int arrived = 0;
 
     unwatch(stranger);
-    if (recv(stranger->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT) == 0) /* it only looked */
+    if (ioctl(stranger->fd, FIONREAD, &arrived) == 0 && arrived == 0) /* the end of the stream */
         close(stranger->fd);
     else
         listener->accepted(listener->owner, stranger->fd);

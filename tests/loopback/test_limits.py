@@ -122,7 +122,7 @@ def test_a_thread_without_room_for_its_stack_blames_the_limit_of_memory() -> Non
 
 @pytest.mark.parametrize(("words", "says"), [
     ("protocol=nbd op=read:4K depth=65536 connections=10000",
-     "the client needs 47G of memory for 10000 connections, and 8G is the limit of an end: "
+     "the client needs 52G of memory for 10000 connections, and 8G is the limit of an end: "
      "reduce connections= or depth="),
     ("protocol=nbd op=read:32M depth=4096",
      "depth=4096 with connections=1 is 129G in flight, and 64G is the limit: reduce connections=, "

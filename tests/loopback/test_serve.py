@@ -739,6 +739,9 @@ def test_no_more_clients_are_accepted_than_fit_into_the_limit_of_memory() -> Non
     with server_started(LISTENS[0], "--serve", "nbd", "reply_write=coalesce",
                         "window=64") as server:
         clients = [greeted(server) for _ in range(3)]
+        for client in clients:  # it is known before it is answered
+            client.sendall(read_of(0, 4096))
+            assert received(client, 16 + 4096)[16:] == content(4096)
         with connect(server.address) as one_more:
             one_more.settimeout(30)
             assert one_more.recv(1) == b""

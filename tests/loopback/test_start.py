@@ -111,6 +111,8 @@ def test_a_server_of_a_protocol_says_why_it_closes_a_client() -> None:
     with server_started("127.0.0.1:0", "--serve", "http", "engine=poll") as server:
         resource.prlimit(server.pid, resource.RLIMIT_NOFILE, (80, 80))
         clients = [connect(server.address) for _ in range(40)]
+        for client in clients:
+            client.sendall(b"GET")
         assert server.process.stderr
         assert server.process.stderr.readline() == (
             "uncork-server: cannot serve a client by engine=poll: Too many open files\n")
