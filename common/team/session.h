@@ -20,7 +20,7 @@ struct session {
     enum session_state state;
     bool is_client;
     const struct plan *plan;
-    uv_timer_t timer;    /* the time limit of the state */
+    uv_timer_t timer; /* the time limit of the state */
     void (*timed_out)(void *owner);
     void (*closed)(void *owner); /* after session_close() */
     void *owner;
