@@ -311,12 +311,12 @@ def test_http_is_answered_as_the_specification_says() -> None:
 
 
 def test_a_last_reply_reaches_a_client_that_still_sends() -> None:
-    with server_started(LISTENS[0], "--serve", "http", "op=get:10") as server:
-        with connect(server.address) as client:
-            client.settimeout(30)
-            client.sendall(b"POST /" + HOST + b"Transfer-Encoding: chunked\r\n\r\n" + bytes(MIB))
-            assert b"".join(iter(lambda: client.recv(MIB), b"")) == NO_METHOD + CLOSE + EMPTY
-            client.sendall(bytes(MIB))
+    with server_started(LISTENS[0], "--serve", "http",
+                        "op=get:10") as server, connect(server.address) as client:
+        client.settimeout(30)
+        client.sendall(b"POST /" + HOST + b"Transfer-Encoding: chunked\r\n\r\n" + bytes(MIB))
+        assert b"".join(iter(lambda: client.recv(MIB), b"")) == NO_METHOD + CLOSE + EMPTY
+        client.sendall(bytes(MIB))
 
 
 @pytest.mark.parametrize("size, status", [("10", "200"), ("5000", "404")])
