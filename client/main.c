@@ -244,8 +244,8 @@ int main(int count, char **arguments)
     struct problem problem = {0};
     struct options options;
     standard_open();
-    unsetenv("SSLKEYLOGFILE"); /* TLS libraries would write the keys of this program there */
-    signal(SIGPIPE, SIG_IGN);  /* the other end may close at any time: a write then returns EPIPE */
+    keylog_set(NULL, &problem);
+    signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (options_parse(&options, count, arguments, &problem) == 0)
         act(&options, &problem);

@@ -2,6 +2,7 @@
 #include "options.h"
 
 #include "base/cleanup.h"
+#include "base/program.h"
 #include "base/units.h"
 #include "control/channel.h"
 #include "words/word.h"
@@ -77,6 +78,8 @@ static int take_option(struct options *options, int option, struct problem *prob
         return parse_place(&options->locations[END_PROXY], END_PROXY, optarg, problem);
     case 'k':
         return channel_take_keys(&options->keys, optarg, "one key is shown to all", problem);
+    case 'e':
+        return keylog_set(optarg, problem);
     case 'u':
         options->subjects = optarg;
         return 0;

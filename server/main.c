@@ -161,6 +161,8 @@ static int take_option(struct options *options, int option, struct problem *prob
         return allow_sink(options, optarg, problem);
     case 'k':
         return channel_take_keys(&options->keys, optarg, "a file may have many identities", problem);
+    case 'e':
+        return keylog_set(optarg, problem);
     case 'u':
         json_decref(options->subjects);
         options->subjects = definitions_load(optarg, problem);
@@ -223,8 +225,8 @@ int main(int count, char **arguments)
     standard_open();
     if (count > PROCESS_BECOME_LEAST && !strcmp(arguments[1], PROCESS_START_CHILD))
         process_become(arguments + 2);
-    unsetenv("SSLKEYLOGFILE"); /* TLS libraries would write the keys of this program there */
-    signal(SIGPIPE, SIG_IGN);  /* the other end may close at any time: a write then returns EPIPE */
+    keylog_set(NULL, &problem);
+    signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (parse_options(&options, count, arguments, &problem) == 0)
         (options.plain ? plain_run : options.serve ? serve_run : server_run)(&options, &problem);

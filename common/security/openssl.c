@@ -2,9 +2,13 @@
 /* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
 #include "security/tls.h"
 
+#include "base/cleanup.h"
+
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The connections of one thread with one peer share a context. */
@@ -177,6 +181,14 @@ static void close_context(void *opaque)
     BIO_meth_free(context->calls);
 }
 
+/* The option --keylog: GnuTLS knows the variable by itself. */
+static void write_key(const SSL *openssl, const char *line)
+{
+    CLEANUP_FILE FILE *file = fopen(getenv("SSLKEYLOGFILE"), "ae");
+    if (file)
+        fprintf(file, "%s\n", line);
+}
+
 static int open_context(void *opaque)
 {
     struct context *context = opaque;
@@ -184,8 +196,11 @@ static int open_context(void *opaque)
     context->calls = calls;
     context->openssl = SSL_CTX_new(TLS_method());
     if (calls && BIO_meth_set_write(calls, write_calls) && BIO_meth_set_read(calls, read_calls) &&
-        BIO_meth_set_ctrl(calls, control) && context->openssl && set_up_context(context))
+        BIO_meth_set_ctrl(calls, control) && context->openssl && set_up_context(context)) {
+        if (getenv("SSLKEYLOGFILE"))
+            SSL_CTX_set_keylog_callback(context->openssl, write_key);
         return 0;
+    }
     ERR_clear_error();
     return -EINVAL;
 }

@@ -314,6 +314,26 @@ def test_no_end_writes_its_keys_because_of_a_variable(
     assert not log.exists(), log.read_text()[:40]
 
 
+@pytest.mark.parametrize("security", ["plain", "gnutls", "openssl", "ktls"])
+def test_an_end_writes_its_keys_where_an_option_says(security: str, keys: str,
+                                                     tmp_path: Path) -> None:
+    if why := trouble(f"security={security}"):
+        pytest.skip(why)
+    logs = [tmp_path / "server", tmp_path / "client"]
+    with server_started("127.0.0.1:0", "--psk", keys, "--keylog", str(logs[0])) as server:
+        done = client_run("--psk", keys, "--keylog", str(logs[1]), f"server={server.address}",
+                          f"security={security}", *ONE)
+        assert done.returncode == 0, done.stderr
+    secrets = [{line for line in log.read_text().splitlines() if "_TRAFFIC_SECRET_0 " in line}
+               for log in logs]
+    assert len(secrets[0] & secrets[1]) == (2 if security == "plain" else 4)
+    assert [log.stat().st_mode & 0o777 for log in logs] == [0o600, 0o600]
+    logs[1].chmod(0o644)
+    done = client_run("--keylog", str(logs[1]), *ONE)
+    assert (done.returncode, done.stderr) == (
+        1, f"uncork-client: --keylog {logs[1]}: other users can read it; chmod 600\n")
+
+
 def test_options_that_say_nothing_here_are_refused(keys: str) -> None:
     for options in (["--psk", keys], ["--insecure"]):
         done = client_run(*options, *ONE)
