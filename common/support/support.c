@@ -68,12 +68,24 @@ static int check_words(const struct plan *plan, enum end end, struct problem *pr
     return receives && own->touch == TOUCH_CHECKSUM ? digest_check(problem) : 0;
 }
 
-#define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, control channel, files of /proc */
-#define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
-#define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
+static uint64_t reserved; /* descriptors of clients that do not run */
 
-/* Checks memory, requests in flight, descriptors and ports. Raises the soft limit of descriptors,
- * and the hard limit where permitted. */
+uint64_t descriptors_allow(uint64_t wanted)
+{
+    struct rlimit limit, raised = {.rlim_cur = (rlim_t)wanted};
+    if (getrlimit(RLIMIT_NOFILE, &limit) < 0 || (uint64_t)limit.rlim_cur >= wanted)
+        return wanted;
+    raised.rlim_max = (uint64_t)limit.rlim_max < wanted ? (rlim_t)wanted : limit.rlim_max;
+    return setrlimit(RLIMIT_NOFILE, &raised) == 0 ? wanted : (uint64_t)limit.rlim_max;
+}
+
+uint64_t descriptors_reserve(uint64_t wanted)
+{
+    uint64_t allowed = descriptors_allow(DESCRIPTORS_OF_ONE + wanted);
+    return reserved = allowed > DESCRIPTORS_OF_ONE ? allowed - DESCRIPTORS_OF_ONE : 0;
+}
+
+/* Checks memory, requests in flight, descriptors and ports. */
 static int check_limits(const struct plan *plan, enum end end, struct problem *problem)
 {
     uint64_t of_thread =
@@ -81,24 +93,20 @@ static int check_limits(const struct plan *plan, enum end end, struct problem *p
     uint64_t of_number = plan_role(plan, end)->relay_buffers ? 2 : 1; /* a proxy has a pair */
     uint64_t threads = engine_threads(plan, end), senders = plan->ends[end].hands_over ? threads : 0;
     uint64_t needed =
-        of_number * plan->connections + DESCRIPTORS_OF_PROCESS + of_thread * (threads + senders);
-    struct rlimit limit, raised = {.rlim_cur = (rlim_t)needed};
+        of_number * plan->connections + DESCRIPTORS_OF_PROCESS + reserved + of_thread * (threads + senders);
 
     if (plan_check_memory(plan, end, threads, problem) < 0 ||
         (end == END_CLIENT && plan_check_in_flight(plan, problem) < 0))
         return -1;
     if (!plan->transport->has_other_end)
         return 0;
-    if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && (uint64_t)limit.rlim_cur < needed) {
-        raised.rlim_max = (uint64_t)limit.rlim_max < needed ? (rlim_t)needed : limit.rlim_max;
-        if (setrlimit(RLIMIT_NOFILE, &raised) < 0)
-            return problem_unsupported(problem,
-                                       "connections=%" PRIu64 " needs %" PRIu64
-                                       " open files, but only %" PRIu64
-                                       " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
-                                       " in the shell that starts it",
-                                       plan->connections, needed, (uint64_t)limit.rlim_max, needed, needed);
-    }
+    uint64_t allowed = descriptors_allow(needed);
+    if (allowed < needed)
+        return problem_unsupported(problem,
+                                   "connections=%" PRIu64 " needs %" PRIu64 " open files, but only %" PRIu64
+                                   " are allowed: as root, prlimit --pid $$ --nofile=%" PRIu64 ":%" PRIu64
+                                   " in the shell that starts it",
+                                   plan->connections, needed, allowed, needed, needed);
     return end != END_SERVER && plan->is_tcp ? ports_check(plan->connections, problem) : 0;
 }
 

@@ -12,8 +12,25 @@
  * failure if a probe failed. */
 int support_check(const struct plan *plan, enum end end, bool remote, struct problem *problem);
 
-/* The same for one strategy, reading or filter on one transport, for lists. `word`: WORD_write,
- * WORD_read or WORD_security; all others have their defaults. */
+/* ---- open files ---- */
+
+#define DESCRIPTORS_OF_PROCESS 64 /* standard ones, listeners, control channel, files of /proc */
+#define DESCRIPTORS_OF_THREAD 4   /* counters, a file of /proc */
+#define DESCRIPTORS_OF_LOOP 8     /* of libuv, where an engine has one for each thread */
+
+/* Those of a run with one connection. */
+#define DESCRIPTORS_OF_ONE (DESCRIPTORS_OF_PROCESS + DESCRIPTORS_OF_THREAD + 1)
+
+/* Raises the soft limit of open files (RLIMIT_NOFILE) to `wanted`, and the hard limit where
+ * permitted. Returns how many may be open: `wanted`, or less. */
+uint64_t descriptors_allow(uint64_t wanted);
+
+/* A server sets so many descriptors aside for clients that do not run: plans get the others. A run
+ * of one connection must stay possible: returns how many are set aside, `wanted` or less. */
+uint64_t descriptors_reserve(uint64_t wanted);
+
+/* As support_check(), for one strategy, reading or filter on one transport, for lists. `word`:
+ * WORD_write, WORD_read or WORD_security; all others have their defaults. */
 int support_of_variant(enum word_index word, const struct variant *variant, const struct transport *transport,
                        struct problem *problem);
 
