@@ -24,6 +24,13 @@ void memory_trim(void)
 #endif
 }
 
+void memory_share(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
 int memory_open(struct memory *memory, size_t size, bool as_file)
 {
     void *bytes = NULL;

@@ -21,8 +21,11 @@ struct memory {
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
 
-/* Gives memory that free(3) keeps back to the system, where the C library can: glibc. */
+/* Gives memory that free(3) keeps back to the system, where the C library can: glibc. It does so
+ * for the top of the first arena only, so a process of many short threads calls memory_share(),
+ * before it starts them: all have one arena. */
 void memory_trim(void);
+void memory_share(void);
 
 /* Completed zero-copy sends, which the kernel numbers for each socket, from 0 on: all from `first`
  * to `last`. Numbers wrap: `last` may be less than `first`. Until its notification is in the error
