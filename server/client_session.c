@@ -14,6 +14,8 @@
 #include <inttypes.h>
 #include <string.h>
 
+#define WHO_MAX (ADDRESS_MAX + sizeof(((struct channel_tls *)NULL)->identity) + 4)
+
 /* ---- the end ---- */
 
 void client_session_part_closed(void *part_of)
@@ -32,12 +34,42 @@ void client_session_handle_closed(uv_handle_t *handle)
     client_session_part_closed(handle->data);
 }
 
+/* Who the client is: its address, and the identity of its key. */
+static const char *name_of(const struct client_session *client, char text[WHO_MAX])
+{
+    const struct channel_tls *tls = client->channel.tls;
+    bool has_identity = tls && *tls->identity, is_unix = client->peer.any.sa_family == AF_UNIX;
+    snprintf(text, WHO_MAX, has_identity ? "%s (%s)" : "%s",
+             address_text(is_unix ? &client->listener->address : &client->peer),
+             has_identity ? tls->identity : "");
+    return text;
+}
+
+/* A session that has begun has two lines in the log. One that was refused has one at most. */
+static void log_end(const struct client_session *client)
+{
+    uint64_t ms = uv_now(client->session.timer.loop) - client->began_ms;
+    const char *outcome = client->outcome.kind == PROBLEM_NONE ? "complete" : client->outcome.text;
+    char name[WHO_MAX], text[sizeof name + sizeof client->outcome.text + 16];
+
+    if (!client->is_logged)
+        return;
+    if (client->began_ms) {
+        listener_log("%s: the session ended after %.3f s: %s", name_of(client, name), (double)ms / 1000,
+                     outcome);
+    } else if (client->outcome.kind != PROBLEM_NONE) {
+        snprintf(text, sizeof text, "%s: no session: %s", name_of(client, name), outcome);
+        listener_log_rarely(client->listener, text);
+    }
+}
+
 /* Closes all parts; the server is then told. */
 static void close_session(struct client_session *client)
 {
     if (client->is_closing)
         return;
     client->is_closing = true;
+    log_end(client);
     if (client->session.state != SESSION_CLOSING)
         session_enter(&client->session, SESSION_CLOSING);
     if (team_is_open(&client->team))
@@ -73,6 +105,7 @@ void client_session_fail(struct client_session *client, const struct problem *pr
     bool runs = state >= SESSION_RUNNING && team_is_open(&client->team);
     const char *phase = states[state].phase;
     channel_send_problem(&client->channel, phase && runs ? team_phase(&client->team) : phase, problem);
+    problem_failure(&client->outcome, "%s", problem->text);
     close_session(client);
 }
 
@@ -90,7 +123,7 @@ static void on_timed_out(void *owner)
     struct problem problem = {0};
 
     if (state == SESSION_ACCEPTED && !client->channel.is_identified) {
-        server_rejected(client->server, &client->peer, "it sent no valid message within 3 s");
+        listener_rejected(client->listener, &client->peer, "it sent no valid message within 3 s");
     } else if (states[state].too_late) {
         problem_failure(&problem, "%s", states[state].too_late);
     } else if (state == SESSION_LISTENING) {
@@ -120,14 +153,16 @@ static void on_passed(void *owner, enum phase passed)
     const struct problem *problem = team_problem(&client->team, &phase);
     if (problem) {
         channel_send_problem(&client->channel, phase, problem);
+        problem_failure(&client->outcome, "%s", problem->text);
         close_session(client);
         return;
     }
     json_t *report = team_report(&client->team);
-    uint64_t strangers = client->data.strangers + team_strangers(&client->team);
+    uint64_t strangers = client->data.strangers + team_strangers(&client->team),
+             *rejected = &client->listener->strangers.rejected;
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
-    json_object_set_new(report, "turned_away", json_integer((json_int_t)*client->rejected));
-    *client->rejected = 0;
+    json_object_set_new(report, "turned_away", json_integer((json_int_t)*rejected));
+    *rejected = 0;
     channel_send(&client->channel, CONTROL_REPORT, json_pack("{s:o}", "value", report));
     session_enter(&client->session, SESSION_REPORTING);
 }
@@ -236,6 +271,10 @@ static void on_checked(uv_work_t *work, int status)
 
 void client_session_begin(struct client_session *client)
 {
+    char name[WHO_MAX];
+    if (client->is_logged)
+        listener_log("%s: the session begins", name_of(client, name));
+    client->began_ms = uv_now(client->session.timer.loop);
     session_enter(&client->session, SESSION_CHECKING);
     client->check.data = client;
     client->open_parts++;
@@ -347,6 +386,7 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
         take_sink(client, body, &problem);
         break;
     case CONTROL_FAILED: /* the client knows the reason */
+        problem_failure(&client->outcome, "the client failed: %s", control_text(body, "text"));
         explain_failure(client, &problem);
         break;
     case CONTROL_TYPE_COUNT:
@@ -368,7 +408,10 @@ static void on_ended(void *owner, const char *why)
 {
     struct client_session *client = owner;
     if (client->channel.has_received && !client->channel.is_identified)
-        server_rejected(client->server, &client->peer, why);
+        listener_rejected(client->listener, &client->peer, why);
+    if (client->session.state != SESSION_REPORTING && client->session.state != SESSION_ACCEPTED &&
+        client->session.state != SESSION_ANSWERING)
+        problem_failure(&client->outcome, "the client %s", why);
     close_session(client); /* the client is gone: no message */
 }
 

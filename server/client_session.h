@@ -76,7 +76,7 @@ struct client_session {
     /* Set by the owner. */
     const struct options *options;
     struct server *server;
-    uint64_t *rejected; /* clients that were rejected since the last report */
+    struct listener *listener;
 
     struct client_session *next; /* older; of the owner */
     struct session session;
@@ -90,7 +90,10 @@ struct client_session {
     struct team team;
     struct coordinator coordinator;
     struct subject subject;
-    bool remote; /* the other ends are on other machines */
+    uint64_t began_ms;      /* loop time of client_session_begin(); 0: not yet */
+    struct problem outcome; /* why it ended before it was complete, for the log */
+    bool is_logged;         /* there is an administrator who reads the log */
+    bool remote;            /* the other ends are on other machines */
     bool is_closing;
     int open_parts; /* timer, channel, check, data listener, team; work, timer, process, connector */
 };
@@ -160,9 +163,6 @@ void subject_free(struct subject *subject);
 
 /* The session has a plan: the server begins it in its turn. */
 void server_session_planned(struct server *server, struct client_session *client);
-
-/* A client closed or timed out before it was known, or had to make room for others. */
-void server_rejected(struct server *server, const struct address *peer, const char *why);
 
 /* All parts of the session are closed: the server frees it. */
 void server_session_closed(struct server *server, struct client_session *client);

@@ -3,14 +3,79 @@
 
 #include "base/cleanup.h"
 #include "base/memory.h"
+#include "support/support.h"
 #include "transport/transport.h"
 
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/param.h>
 
+#define FILES_OF_PLAIN 16 /* standard ones, the listening socket, those of the loop */
 #define QUIET_MS 1000
+#define LINE_EVERY_MS 1000   /* between two lines of listener_log_rarely() */
 #define ACCEPTS_PER_EVENT 16 /* so that those that were rejected leave meanwhile */
+
+void listener_log(const char *format, ...)
+{
+    static unsigned lost;
+    struct pollfd ready = {STDERR_FILENO, POLLOUT, 0};
+    char line[1024], before[64] = "";
+    va_list arguments;
+
+    if (poll(&ready, 1, 0) != 1) {
+        lost++;
+        return;
+    }
+    if (lost)
+        snprintf(before, sizeof before, "(%u lines were lost before) ", lost);
+    lost = 0;
+    va_start(arguments, format);
+    vsnprintf(line, sizeof line, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, "uncork-server: %s%s\n", before, line);
+}
+
+int clients_fit(struct options *options, uint64_t files, struct problem *problem)
+{
+    uint64_t *clients = &options->limits[LIMIT_CLIENTS], *strangers = &options->limits[LIMIT_STRANGERS];
+    uint64_t beside = options->serve ? DESCRIPTORS_OF_ONE - 1 : FILES_OF_PLAIN;
+    uint64_t wanted = beside + (options->serve ? *strangers : 0) + *clients * files,
+             allowed = descriptors_allow(wanted);
+
+    if (allowed > beside && options->serve) {
+        *strangers = MIN(*strangers, MAX(1, (allowed - beside) / 4));
+        beside += *strangers;
+    }
+    if (allowed < beside + files)
+        return problem_failure(problem,
+                               "no client could be served: it needs %" PRIu64 " open files, and only %" PRIu64
+                               " are allowed (ulimit -n)",
+                               beside + files, allowed);
+    if (allowed < wanted)
+        listener_log("so few files may be open (ulimit -n) that --max-clients is %" PRIu64,
+                     *clients = (allowed - beside) / files);
+    return 0;
+}
+
+void listener_log_rarely(struct listener *listener, const char *text)
+{
+    uint64_t now_ms = uv_now(&listener->loop);
+    char others[64] = "";
+
+    if (now_ms < listener->next_line_ms) {
+        listener->unlogged++;
+        return;
+    }
+    if (listener->unlogged)
+        snprintf(others, sizeof others, "; %" PRIu64 " such lines were left out", listener->unlogged);
+    listener_log("%s%s", text, others);
+    listener->unlogged = 0;
+    listener->next_line_ms = now_ms + LINE_EVERY_MS;
+}
 
 static void stop(void *owner)
 {
@@ -39,8 +104,7 @@ static void on_signal(uv_signal_t *signal, int number)
 static void on_idle(uv_timer_t *timer)
 {
     struct listener *listener = timer->data;
-    fprintf(stderr, "uncork-server: no client for %" PRIu64 " s: it ends because of --idle\n",
-            listener->options->idle_ms / 1000);
+    listener_log("no client for %" PRIu64 " s: it ends because of --idle", listener->options->idle_ms / 1000);
     stop(listener);
 }
 
@@ -129,8 +193,10 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
     listener_settle(listener);
     if ((listener->options->with_parent &&
          parent_watch_start(&listener->parent, loop, STDIN_FILENO, stop, listener, problem) < 0) ||
-        print_ready(listener, problem) < 0)
+        (listener->check && listener->check(listener, problem) < 0) ||
+        (!listener->is_stopped && print_ready(listener, problem) < 0))
         stop(listener);
+    listener->is_ready = true;
     uv_run(loop, UV_RUN_DEFAULT);
     for (size_t i = 0; i < 2; i++)
         uv_close((uv_handle_t *)&listener->signals[i], NULL);

@@ -43,10 +43,10 @@ struct options {
  *
  * server_run() is the daemon: accepts uncork clients and runs one session at a time. plain_run() is
  * the service `plain` for foreign clients, who end each connection. serve_run() answers real
- * clients by the protocol `serve` and its words. */
-void server_run(const struct options *options, struct problem *problem);
-void plain_run(const struct options *options, struct problem *problem);
-void serve_run(const struct options *options, struct problem *problem);
+ * clients by the protocol `serve` and its words. Limits become less where fewer files may be open. */
+void server_run(struct options *options, struct problem *problem);
+void plain_run(struct options *options, struct problem *problem);
+void serve_run(struct options *options, struct problem *problem);
 
 extern const struct axis plain_axis; /* the services of plain_run() */
 
@@ -54,13 +54,11 @@ extern const struct axis plain_axis; /* the services of plain_run() */
 
 #define STRANGER_MS 3000 /* for the first bytes of a client */
 
-/* Clients that have connected and sent nothing (strangers.c), and the log of rejected ones. */
+/* Clients that have connected and sent nothing: strangers.c. */
 struct strangers {
     TAILQ_HEAD(, stranger) list; /* oldest first */
     uv_timer_t timer;            /* of the oldest */
     uint64_t rejected;           /* clients; the owner may reset it */
-    uint64_t unlogged;           /* of them, since the last line on standard error */
-    uint64_t next_line_ms;       /* loop time before which no other line is printed */
 };
 
 /* Accepts clients until SIGTERM, SIGINT, the end of standard input or the idle timeout. */
@@ -77,6 +75,10 @@ struct listener {
      * (NULL: of all). Returns how many there are, at most `victim` + 1. NULL: none has to be known. */
     size_t (*reject_unknown)(void *owner, const struct address *source, size_t victim, const char *why);
     void (*stopped)(void *owner); /* no more clients: the owner closes its handles on the loop */
+
+    /* Whether a client would be served: called once, before the ready line. 0, or -1 with a problem.
+     * NULL: there is no such check. */
+    int (*check)(struct listener *listener, struct problem *problem);
     void *owner;
 
     struct address address; /* with the chosen port */
@@ -88,7 +90,10 @@ struct listener {
     uv_timer_t idle;
     struct strangers strangers;
     uv_timer_t quiet;
+    uint64_t unlogged;     /* lines that listener_log_rarely() did not print since the last one */
+    uint64_t next_line_ms; /* loop time before which it prints no other */
     bool is_occupied, is_quiet, is_stopped;
+    bool is_ready; /* the ready line is printed */
 };
 
 /* Listens, prints the ready line, and runs the loop to its end. The listening socket has the
@@ -101,12 +106,30 @@ void listener_set_occupied(struct listener *listener, bool is_occupied);
 /* The address of a client; AF_UNIX if it is gone. Returns `peer`. */
 const struct address *listener_peer(struct address *peer, int fd);
 
-/* Counts a client that was rejected, and prints the reason, at most once a second. */
+/* A line of the log, on standard error. It never waits for a reader, who could stop the server so:
+ * what a full pipe does not take is lost, and the next line says how many were.
+ *
+ * listener_log_rarely() is for what every client can cause: it prints at most one line a second. */
+__attribute__((format(printf, 1, 2))) void listener_log(const char *format, ...);
+void listener_log_rarely(struct listener *listener, const char *text);
+
+/* Counts a client that was rejected, and logs the reason (rarely). */
 void listener_rejected(struct listener *listener, const struct address *peer, const char *why);
+
+/* Sends a client that gets no session the reason. */
+void listener_refuse(const struct listener *listener, int fd);
 
 /* Whether both are the same host, or in the same /64 of IPv6: one customer has that many. True if
  * `source` is NULL. */
 bool address_is_of_source(const struct address *address, const struct address *source);
+
+/* Lowers --max-clients, and says so, to what the limit of open files allows; each client needs so
+ * many of them. 0, or -1 with a failure: it allows none. */
+int clients_fit(struct options *options, uint64_t files, struct problem *problem);
+
+/* Serves a trial session to this process itself, over the address of the listener. 0, or -1 with a
+ * failure: no client could be served. */
+int trial_run(struct listener *listener, struct problem *problem);
 
 /* ---- strangers.c, for listener.c ---- */
 

@@ -189,7 +189,7 @@ static void on_stopped(void *owner)
     uv_walk(&plain->listener.loop, close_client, NULL);
 }
 
-void plain_run(const struct options *options, struct problem *problem)
+void plain_run(struct options *options, struct problem *problem)
 {
     const char *word = options->address.any.sa_family == AF_UNIX ? "transport=unix" : "transport=tcp";
     struct plain plain = {
@@ -203,7 +203,7 @@ void plain_run(const struct options *options, struct problem *problem)
         else
             patterns[i] = column == LINE_CHARACTERS ? '\r' : '\n';
     }
-    if (plan_parse(&plain.plan, &word, 1, problem) == 0)
+    if (clients_fit(options, 1, problem) == 0 && plan_parse(&plain.plan, &word, 1, problem) == 0)
         listener_serve(&plain.listener, &plain.plan, problem);
     plan_free(&plain.plan);
 }

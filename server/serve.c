@@ -26,9 +26,8 @@
 
 #define DEPTH "depth=4096" /* requests that a connection reads before it answers them */
 #define CONTENT_PRESET (UINT64_C(64) << 20)
-#define LINE_EVERY_MS 1000 /* between two lines about clients */
-#define ENDING_MAX 64      /* clients whose thread is ending, beside those that the limit allows */
-#define LINGER_MS 1000     /* after the last reply */
+#define ENDING_MAX 64  /* clients whose thread is ending, beside those that the limit allows */
+#define LINGER_MS 1000 /* after the last reply */
 
 struct service {
     struct listener listener;
@@ -40,7 +39,6 @@ struct service {
     size_t count, clients_max;
     uv_mutex_t mutex; /* guards client->can_wake, and descriptors while an engine opens or closes */
     uv_async_t ended; /* a thread is done */
-    uint64_t next_line_ms;
 };
 
 /* A foreign client's connection. */
@@ -54,7 +52,6 @@ struct client {
     struct engine_job job;
     bool can_wake; /* the engine is open: its wake() may be called */
     bool is_cancelled;
-    atomic_bool is_known; /* TLS and the dialogue of the protocol are done */
     atomic_bool done;
     struct problem problem; /* why its thread ended */
 };
@@ -122,8 +119,10 @@ static void linger(int fd)
 static void client_main(void *argument)
 {
     struct client *client = argument;
+    const struct plan *plan = &client->service->plan;
     if (prepare(client, client->connection.calls.fd) == 0) {
-        atomic_store(&client->is_known, true);
+        if (plan->encrypts || plan->protocol->server_dialogue) /* it has the key, or has shaken hands */
+            atomic_store(&client->shared.has_answered, true);
         answer(client);
     }
     if (client->connection.framing && client->connection.framing->quits)
@@ -133,16 +132,6 @@ static void client_main(void *argument)
 }
 
 /* ---- all connections ---- */
-
-/* Prints at most one line a second, because every client can cause one. */
-static void report_problem(struct service *service, const struct problem *problem)
-{
-    uint64_t now_ms = uv_now(&service->listener.loop);
-    if (problem->kind == PROBLEM_NONE || service->listener.is_stopped || now_ms < service->next_line_ms)
-        return;
-    fprintf(stderr, "uncork-server: %s\n", problem->text);
-    service->next_line_ms = now_ms + LINE_EVERY_MS;
-}
 
 /* Joins the threads that are done. After the last one of a stopped server, the loop ends too. */
 static void on_ended(uv_async_t *ended)
@@ -155,8 +144,8 @@ static void on_ended(uv_async_t *ended)
         }
         *at = client->next;
         uv_thread_join(&client->thread);
-        if (!client->is_cancelled)
-            report_problem(service, &client->problem);
+        if (client->problem.kind != PROBLEM_NONE && !client->is_cancelled && !service->listener.is_stopped)
+            listener_log_rarely(&service->listener, client->problem.text);
         if (client->connection.calls.fd >= 0)
             close(client->connection.calls.fd);
         connection_close(&client->connection);
@@ -186,7 +175,7 @@ static size_t reject_unknown(void *owner, const struct address *source, size_t v
     size_t count = 0;
 
     for (struct client *client = service->clients; client; client = client->next)
-        if (!atomic_load(&client->is_known) && !client->is_cancelled &&
+        if (!atomic_load(&client->shared.has_answered) && !client->is_cancelled &&
             address_is_of_source(&client->peer, source) && count++ == victim) {
             uv_mutex_lock(&service->mutex);
             cancel(client);
@@ -201,7 +190,7 @@ static size_t reject_unknown(void *owner, const struct address *source, size_t v
  * to leave. */
 static bool has_room(struct service *service)
 {
-    size_t unknown = reject_unknown(service, NULL, SIZE_MAX, NULL), stay = 0;
+    size_t unknown = reject_unknown(service, NULL, SIZE_MAX, ""), stay = 0;
     uint32_t number = 0;
 
     for (const struct client *client = service->clients; client; client = client->next)
@@ -345,7 +334,7 @@ static int prepare_service(struct service *service, const struct options *option
     return 0;
 }
 
-void serve_run(const struct options *options, struct problem *problem)
+void serve_run(struct options *options, struct problem *problem)
 {
     struct service service = {.listener = {.options = options,
                                            .accepted = on_accepted,
@@ -355,7 +344,14 @@ void serve_run(const struct options *options, struct problem *problem)
     if (parse_words(&service, options, problem) < 0)
         return;
     service.engine = service.plan.ends[END_SERVER].engine;
+    if (clients_fit(options, service.engine->thread_per_connection ? 1 : 1 + DESCRIPTORS_OF_LOOP, problem) <
+        0) {
+        plan_free(&service.plan);
+        return;
+    }
     service.clients_max = MIN(options->limits[LIMIT_CLIENTS], plan_clients_max(&service.plan));
+    if (!options->keys) /* a TLS library allocates for each record: threads would wait for each other */
+        memory_share();
     service.listener.speaks_first = service.plan.protocol->server_dialogue;
     uv_mutex_init(&service.mutex);
     if (prepare_service(&service, options, problem) == 0)

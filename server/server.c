@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/param.h>
 #include <unistd.h>
 
 #define CLOSING_MAX 64 /* sessions that are closing, beside those that the limits allow */
@@ -15,11 +16,6 @@ struct server {
     size_t count;
     struct client_session *running; /* other sessions wait until it has ended; NULL: none */
 };
-
-void server_rejected(struct server *server, const struct address *peer, const char *why)
-{
-    listener_rejected(&server->listener, peer, why);
-}
 
 void server_session_planned(struct server *server, struct client_session *client)
 {
@@ -66,11 +62,14 @@ static size_t reject_unknown(void *owner, const struct address *source, size_t v
 {
     struct server *server = owner;
     size_t count = 0;
+    uv_os_fd_t fd;
 
     for (struct client_session *client = server->newest; client; client = client->next)
         if (client->session.state <= SESSION_ANSWERING && address_is_of_source(&client->peer, source) &&
             count++ == victim) {
-            server_rejected(server, &client->peer, why);
+            listener_rejected(&server->listener, &client->peer, why);
+            if (uv_fileno(&client->channel.handle, &fd) == 0 && !client->channel.has_received)
+                listener_refuse(&server->listener, fd);
             client_session_drop(client);
             break;
         }
@@ -88,14 +87,16 @@ static void on_accepted(void *owner, int fd)
         client = calloc(1, sizeof *client);
     if (!client) {
         struct address peer;
-        server_rejected(server, listener_peer(&peer, fd),
-                        "as many sessions are closing as --max-strangers and --max-sessions allow");
+        listener_rejected(&server->listener, listener_peer(&peer, fd),
+                          "as many sessions are closing as --max-strangers and --max-sessions allow");
+        listener_refuse(&server->listener, fd);
         close(fd);
         return;
     }
     client->options = options;
     client->server = server;
-    client->rejected = &server->listener.strangers.rejected;
+    client->listener = &server->listener;
+    client->is_logged = server->listener.is_ready && !options->with_parent;
     client->next = server->newest;
     server->newest = client;
     server->count++;
@@ -112,13 +113,37 @@ static void on_stopped(void *owner)
         client_session_fail(client, &problem);
 }
 
-void server_run(const struct options *options, struct problem *problem)
+/* A run needs descriptors for its connections, and clients that do not run have the others. If
+ * there are few, the limits of those are less. 0, or -1 with a failure if none is left for them. */
+static int fit_limits(struct options *options, struct problem *problem)
+{
+    uint64_t *strangers = &options->limits[LIMIT_STRANGERS], *sessions = &options->limits[LIMIT_SESSIONS];
+    uint64_t wanted = *strangers + *sessions,
+             found = options->with_parent ? wanted : descriptors_reserve(wanted);
+
+    if (found < 2)
+        return problem_failure(
+            problem, "no run could be served: it needs %u open files, and fewer are allowed (ulimit -n)",
+            DESCRIPTORS_OF_ONE + 2);
+    if (found < wanted) {
+        *sessions = MIN(*sessions, found / 2);
+        *strangers = found - *sessions;
+        listener_log("so few files may be open (ulimit -n) that --max-sessions is %" PRIu64
+                     " and --max-strangers %" PRIu64,
+                     *sessions, *strangers);
+    }
+    return 0;
+}
+
+void server_run(struct options *options, struct problem *problem)
 {
     struct server server = {.listener = {.options = options,
                                          .accepted = on_accepted,
                                          .reject_unknown = reject_unknown,
                                          .stopped = on_stopped,
+                                         .check = trial_run,
                                          .owner = &server}};
     probe_counters();
-    listener_serve(&server.listener, NULL, problem);
+    if (fit_limits(options, problem) == 0)
+        listener_serve(&server.listener, NULL, problem);
 }

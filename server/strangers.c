@@ -11,8 +11,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define LINE_EVERY_MS 1000 /* between two lines about rejected clients */
-
 /* It has sent nothing: no more than a descriptor and its watch. */
 struct stranger {
     uv_poll_t poll; /* first: libuv passes it to the callbacks */
@@ -23,24 +21,34 @@ struct stranger {
     uint64_t until_ms; /* loop time */
 };
 
-/* A client of a Unix socket has no address: that of the server is printed. */
+/* A client of a Unix socket has no address: that of the server is logged. */
 void listener_rejected(struct listener *listener, const struct address *peer, const char *why)
 {
-    struct strangers *strangers = &listener->strangers;
-    uint64_t now_ms = uv_now(&listener->loop);
     bool has_address = peer->storage.ss_family != AF_UNIX;
-    char others[64] = "";
+    char text[800];
 
-    strangers->rejected++;
-    strangers->unlogged++;
-    if (now_ms < strangers->next_line_ms)
-        return;
-    if (strangers->unlogged > 1)
-        snprintf(others, sizeof others, "; one of %" PRIu64 " since the last such line", strangers->unlogged);
-    fprintf(stderr, "uncork-server: rejected a client at %s (%s)%s\n",
-            address_text(has_address ? peer : &listener->address), why, others);
-    strangers->unlogged = 0;
-    strangers->next_line_ms = now_ms + LINE_EVERY_MS;
+    listener->strangers.rejected++;
+    snprintf(text, sizeof text, "rejected a client at %s (%s)",
+             address_text(has_address ? peer : &listener->address), why);
+    listener_log_rarely(listener, text);
+}
+
+#define NO_ROOM                                                                                              \
+    "{\"type\":\"refused\",\"kind\":\"failed\",\"text\":\"this server has no room for one more client\"}"
+
+/* Without memory and without a wait. With keys: a fatal alert of TLS, internal_error (RFC 8446, 6). */
+void listener_refuse(const struct listener *listener, int fd)
+{
+    static const struct {
+        uint8_t size[4];
+        char text[sizeof NO_ROOM - 1];
+    } message = {{0, 0, 0, sizeof message.text}, NO_ROOM};
+    static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, 80};
+
+    if (listener->options->keys)
+        send(fd, alert, sizeof alert, MSG_NOSIGNAL | MSG_DONTWAIT);
+    else if (!listener->options->serve)
+        send(fd, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 const struct address *listener_peer(struct address *peer, int fd)
@@ -118,6 +126,7 @@ static size_t reject_one(struct listener *listener, const struct address *source
 
     TAILQ_FOREACH(stranger, &listener->strangers.list, others)
         if (address_is_of_source(&stranger->peer, source) && count++ == victim) {
+            listener_refuse(listener, stranger->fd);
             reject(stranger, why);
             return count;
         }
@@ -128,7 +137,7 @@ static size_t reject_one(struct listener *listener, const struct address *source
 static void make_room(struct listener *listener, const struct address *source, uint64_t most,
                       const char *says)
 {
-    size_t count = reject_one(listener, source, SIZE_MAX, NULL);
+    size_t count = reject_one(listener, source, SIZE_MAX, "");
     uint32_t number = 0;
     char why[160];
 

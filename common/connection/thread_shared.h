@@ -52,6 +52,7 @@ struct thread_shared {
     bool handshake_failed;      /* the connection broke in its handshake */
     atomic_bool until_released; /* the phase lasts at least until control clears this */
     atomic_bool cancelled;      /* by another thread: a spin or a sleep must return */
+    atomic_bool has_answered;   /* a foreign client has sent a whole request */
 };
 
 /* 0 or -ENOMEM; call thread_shared_close() in both cases. The caller sets `content` before. */

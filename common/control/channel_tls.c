@@ -76,6 +76,8 @@ static int fail(struct channel_tls *tls, int result, struct problem *problem)
                                    tls->identity);
         if (alert == GNUTLS_A_DECRYPT_ERROR)
             return problem_failure(problem, "has another key for '%s' than our --psk file", tls->identity);
+        if (alert == GNUTLS_A_INTERNAL_ERROR)
+            return problem_failure(problem, "has no room for one more client");
         return problem_failure(problem, "ended TLS with alert %d: %s", (int)alert,
                                name ? name : "no known one");
     }

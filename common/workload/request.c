@@ -283,6 +283,8 @@ static void fill_replies(struct connection *connection)
 
     if (count && connection->plan->spin_ns)
         responder_spin(connection->shared, count);
+    if (count && connection->shared->content)
+        atomic_store_explicit(&connection->shared->has_answered, true, memory_order_relaxed);
     for (; count; count--) {
         const struct call *call = &framing->calls[framing->answered++ & framing->mask];
         const char *end = call->kind->reply_end ? call->kind->reply_end : protocol->reply_end;

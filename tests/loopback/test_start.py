@@ -106,6 +106,29 @@ def test_with_few_descriptors_a_program_works_or_says_why_in_one_line(command: s
 
 
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer needs descriptors of its own")
+@pytest.mark.parametrize("flags", ["", "--serve http", "--serve http engine=poll", "--plain echo"])
+def test_a_server_that_is_ready_with_few_descriptors_serves_what_fits(flags: str) -> None:
+    for files in (10, 20, 40, 68, 69, 70, 71, 80, 100):
+        limit = f"ulimit -n {files}; exec {SERVER} --listen 127.0.0.1:0 {flags}"
+        with subprocess.Popen(["bash", "-c", limit], stdout=subprocess.PIPE,
+                              stderr=subprocess.PIPE, text=True) as server:
+            assert server.stdout and server.stderr
+            says = json.loads(server.stdout.readline() or "{}")
+            if says:
+                address = f"127.0.0.1:{says['ready']['port']}"
+                if flags:
+                    with connect(address) as client:
+                        client.settimeout(10)
+                        client.sendall(b"GET /1 HTTP/1.1\r\nHost: a\r\n\r\n")
+                        assert client.recv(1)
+                else:
+                    assert client_run(f"server={address}", *SHORT.split()).returncode == 0
+                server.terminate()
+            assert "(ulimit -n)" in server.stderr.readline() and server.wait(20) == (not says)
+            assert says or files < 80
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer needs descriptors of its own")
 def test_a_server_of_a_protocol_says_why_it_closes_a_client() -> None:
     """Each client has a loop of its own, for which there are no descriptors in the end."""
     with server_started("127.0.0.1:0", "--serve", "http", "engine=poll") as server:

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from control import Channel, connect, plan_send
-from programs import SANITIZED, Server, client_json, client_run, server_started
+from programs import SANITIZED, Server, client_json, client_run, client_start, server_started
 
 VERSION = client_json("--list=json")[0]["uncork"]
 ONE = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
@@ -88,6 +88,35 @@ def test_a_running_session_and_those_that_wait_are_no_strangers() -> None:
             assert waiting.receive()["type"] == "ready"
 
 
+@pytest.mark.parametrize("keyed", KEYED)
+def test_a_client_that_makes_room_learns_why(keyed: bool, tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.touch(0o600)
+    keys.write_text(f"alice:{KEY}\n")
+    psk = ["--psk", str(keys)] if keyed else []
+    with server_started("127.0.0.1:0", "--max-strangers", "1", *psk) as server:
+        first, second = Channel(server.address), connect(server.address)
+        if keyed:
+            assert first.socket.recv(100) == bytes((21, 3, 3, 0, 2, 2, 80))
+        else:
+            assert first.receive() == {"type": "refused", "kind": "failed",
+                                       "text": "this server has no room for one more client"}
+        second.close()
+
+
+@pytest.mark.skipif(KEYED == [False], reason="this build has no GnuTLS")
+def test_a_client_with_a_key_says_that_there_is_no_room(tmp_path: Path) -> None:
+    keys = tmp_path / "keys"
+    keys.touch(0o600)
+    keys.write_text(f"alice:{KEY}\n")
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        client = client_start("--psk", str(keys), f"server=127.0.0.1:{listener.getsockname()[1]}")
+        with listener.accept()[0] as connection:
+            assert connection.recv(4096)
+            connection.sendall(bytes((21, 3, 3, 0, 2, 2, 80)))
+        assert client.communicate(timeout=20)[1].endswith(" has no room for one more client\n")
+
+
 def test_a_silent_stranger_is_closed_after_3_s() -> None:
     with server_started() as server, strangers(server.address, 1) as (stranger,):
         began = time.monotonic()
@@ -151,12 +180,15 @@ def test_a_client_that_was_answered_is_no_stranger() -> None:
             assert client.recv(1)
 
 
-def test_silent_clients_of_nbd_leave_their_places_to_others() -> None:
-    with server_started("127.0.0.1:0", "--serve", "nbd", "--max-clients",
-                        "3") as server, strangers(server.address, 3):
+@pytest.mark.parametrize("protocol", ASKS)
+def test_clients_without_a_whole_request_leave_their_places_to_others(protocol: str) -> None:
+    ask = ASKS[protocol]
+    with server_started("127.0.0.1:0", "--serve", protocol, "--max-clients",
+                        "3") as server, strangers(server.address, 3, ask[:1]):
         for _ in range(5):
             with connect(server.address) as client:
                 client.settimeout(10)
+                client.sendall(ask)
                 assert client.recv(1)
         assert "to make room: all places are taken" in error_of(server)
 
