@@ -67,6 +67,9 @@ static int check_options(struct options *options, struct problem *problem)
         {options->keys && options->insecure, "--psk and --insecure contradict each other"},
         {options->proxy && plain, "--proxy and --plain contradict each other; start two servers"},
         {options->idle_ms && plain, "--idle and --plain contradict each other: foreign clients have no runs"},
+        {options->proxy && options->subjects && !options->sink_count && !options->keys &&
+             !options->with_parent,
+         "--subjects lets any client reach any service through a --proxy: give --allow-sink or --psk"},
         {options->sink_count && !options->proxy, "--allow-sink is for a proxy: add --proxy"},
     };
 

@@ -19,7 +19,8 @@ import pytest
 
 from combinations import names
 from control import Channel, plan_send
-from programs import SERVER, WITHIN_S, client_run, client_start, record_sum, server_started
+from programs import (
+    SERVER, WITHIN_S, client_run, client_start, record_sum, server_run, server_started)
 
 SCRIPT = r'''
 import os, socket, ssl, struct, sys, time
@@ -294,6 +295,8 @@ def test_a_proxy_starts_a_relay_only_to_a_sink_that_its_owner_allows(definitions
         done = client_run(*STREAM.split(), f"via={proxy.address}", f"server={server.address}")
     assert done.returncode == 1
     assert "this proxy may not connect to 127.0.0.1" in done.stderr
+    done = server_run("--listen", "127.0.0.1:0", "--proxy", "--subjects", str(definitions))
+    assert done.returncode == 2 and "give --allow-sink or --psk" in done.stderr
 
 
 def test_a_server_starts_no_program_unless_its_owner_allows_it(definitions: Path) -> None:
