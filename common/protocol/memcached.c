@@ -35,7 +35,7 @@ static const struct operation_kind kinds[] = {
     [ADD] = {.name = "add", .stores = true, .reply = "NOT_STORED\r\n"}, /* there is every key */
     [SILENT_SET] = {.name = "set", .stores = true, .silent = true},
     [SILENT] = {.name = "other", .silent = true},
-    [VERSION] = {.name = "version", .reply = "VERSION uncork\r\n"},
+    [VERSION] = {.name = "version", .reply = "VERSION 1.6.0-uncork\r\n"},
     [OK] = {.name = "other", .reply = "OK\r\n"},
     [STATS] = {.name = "stats", .reply = "END\r\n"},
     [DELETED] = {.name = "delete", .reply = "DELETED\r\n"},
@@ -120,13 +120,20 @@ static const struct command {
     const char *name;
     size_t least, most; /* words, without "noreply" */
     int kind;
-} commands[] = {{"set", 5, 5, SET},         {"replace", 5, 5, SET},
-                {"append", 5, 5, SET},      {"prepend", 5, 5, SET},
-                {"cas", 6, 6, SET},         {"add", 5, 5, ADD},
-                {"version", 1, 1, VERSION}, {"verbosity", 2, 2, OK},
-                {"flush_all", 1, 2, OK},    {"cache_memlimit", 2, 2, OK},
-                {"stats", 1, 4, STATS},     {"delete", 2, 2, DELETED},
-                {"touch", 3, 3, TOUCHED},   {NULL, 0, TEXT_WORDS, UNKNOWN}};
+} commands[] = {{"set", 5, 5, SET},
+                {"replace", 5, 5, SET},
+                {"append", 5, 5, SET},
+                {"prepend", 5, 5, SET},
+                {"cas", 6, 6, SET},
+                {"add", 5, 5, ADD},
+                {"version", 1, TEXT_WORDS, VERSION},
+                {"verbosity", 2, 3, OK},
+                {"flush_all", 1, 2, OK},
+                {"cache_memlimit", 2, 2, OK},
+                {"stats", 1, 4, STATS},
+                {"delete", 2, 2, DELETED},
+                {"touch", 3, 3, TOUCHED},
+                {NULL, 0, TEXT_WORDS, UNKNOWN}};
 
 /* The kind of a line. Sets the key and the bytes of what it stores. */
 static int kind_of(const struct connection *connection, char *words[TEXT_WORDS], size_t count,
@@ -135,13 +142,14 @@ static int kind_of(const struct connection *connection, char *words[TEXT_WORDS],
     const struct command *command = commands;
     bool is_silent = count > 1 && count <= TEXT_WORDS && !strcmp(words[count - 1], "noreply");
 
-    count -= is_silent;
     while (command->name && (!count || strcmp(words[0], command->name) != 0))
         command++;
+    is_silent &= command->name && command->kind != VERSION && command->kind != STATS;
+    count -= is_silent;
     if (count < command->least || count > command->most)
-        return UNKNOWN;
+        return is_silent && command->kind >= OTHERS ? SILENT : UNKNOWN;
     if (command->kind >= OTHERS)
-        return is_silent && command->name ? SILENT : command->kind;
+        return is_silent ? SILENT : command->kind;
     uint64_t value = 0, bytes = 0;
     for (size_t i = 2; i < count; i++) { /* flags, time, bytes; for cas its number */
         const char *number = words[i] + (i == 3 && *words[i] == '-');

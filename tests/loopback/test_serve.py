@@ -38,6 +38,7 @@ EXPORT = (4 if SANITIZED else 32) * MIB
 REQUEST = b"\x25\x60\x95\x13"
 LISTENS = ("127.0.0.1:0", "unix:{path}/socket")
 CONTENT = pattern()
+VERSION = b"1.6.0-uncork"  # memcached: clients parse it
 
 
 def needed(program: str) -> str:
@@ -348,7 +349,7 @@ def said_to(server: Server, *messages: bytes, pause: float = 0.01) -> bytes:
 
 @pytest.mark.parametrize("protocol, asked, answered", [
     ("memcached", b"set a 0 0 3\r\nabc\r\nget a\r\nnonsense\r\nversion\r\n",
-     b"STORED\r\nVALUE a 0 10\r\n%b\r\nEND\r\nERROR\r\nVERSION uncork\r\n" % TEN),
+     b"STORED\r\nVALUE a 0 10\r\n%b\r\nEND\r\nERROR\r\nVERSION %b\r\n" % (TEN, VERSION)),
     ("memcached", b"get k%b\r\nquit\r\n" % (b"e" * 249),
      b"VALUE k%b 0 10\r\n%b\r\nEND\r\n" % (b"e" * 249, TEN)),
     ("resp", b"*2\r\n$3\r\nget\r\n$1\r\nk\r\n*3\r\n$3\r\nSET\r\n$1\r\nk\r\n$2\r\nab\r\nPING\r\n",
@@ -401,10 +402,10 @@ MEMCACHED = {
     "no reply": (b"set k 0 0 1 noreply\r\nx\r\nset k 0 0 4097 noreply\r\n%b\r\n"
                  b"flush_all noreply\r\n" % bytes(4097), b""),
     "at the start": (b"version\r\nverbosity 1\r\nflush_all\r\nflush_all 1\r\nstats\r\n",
-                     b"VERSION uncork\r\nOK\r\nOK\r\nOK\r\nEND\r\n"),
+                     b"VERSION %b\r\nOK\r\nOK\r\nOK\r\nEND\r\n" % VERSION),
     "other": (b"delete k\r\ntouch k 1\r\n", b"DELETED\r\nTOUCHED\r\n"),
-    "unknown": (b"get\r\n\r\nfrob k\r\nversion 1 2\r\nincr k 1\r\n", b"ERROR\r\n" * 5),
-    "a bare LF": (b"version\n", b"VERSION uncork\r\n"),
+    "unknown": (b"get\r\n\r\nfrob k\r\nverbosity\r\nincr k 1\r\n", b"ERROR\r\n" * 5),
+    "a bare LF": (b"version\n", b"VERSION %b\r\n" % VERSION),
     "two keys": (b"get a  b \r\n", b"VALUE a 0 10\r\n%b\r\nVALUE b 0 10\r\n%b\r\nEND\r\n"
                  % (TEN, TEN)),
     "many keys": (b"gets%b\r\n" % (b" a" * 400),
@@ -473,6 +474,16 @@ def test_redis_cli_gets_answers_and_errors() -> None:
         said = run(needed("redis-cli"), "-p", server.address.rpartition(":")[2], input=lines)
     assert said.split("\n\n") == ["PONG\nhello\nOK\nERR unknown command",
                                   "ERR wrong number of arguments", ""], said
+
+
+@pytest.mark.parametrize("test", ["version", "verbosity", "set", "set noreply", "quit"])
+def test_memcapable_of_libmemcached_passes_where_no_value_is_compared(test: str) -> None:
+    with server_started(LISTENS[0], "--serve", "memcached") as server:
+        host, port = server.address.split(":")
+        tried = subprocess.run([needed("memccapable"), "-h", host, "-p", port, "-a", "-T",
+                                f"ascii {test}"], capture_output=True, text=True, timeout=60)
+        assert tried.returncode == 0 and "[pass]" in tried.stdout + tried.stderr, tried
+        run(needed("memcping"), f"--servers={server.address}")
 
 
 # ---- NBD, as the specification says ----
