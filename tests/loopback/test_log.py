@@ -73,9 +73,9 @@ def test_a_server_that_no_client_could_use_says_so_in_place_of_the_ready_line(
         flags: str, tmp_path: Path) -> None:
     policy = tmp_path / "policy"
     policy.write_text("[overrides]\ndisabled-version = tls1.3\n")
-    done = subprocess.run([str(SERVER), "--listen", "127.0.0.1:0", *keys_of(tmp_path), *flags.split()],
-               capture_output=True, text=True, timeout=20,
-               env=os.environ | {"GNUTLS_SYSTEM_PRIORITY_FILE": str(policy)})
+    done = subprocess.run(
+        [str(SERVER), "--listen", "127.0.0.1:0", *keys_of(tmp_path), *flags.split()],
+        capture_output=True, text=True, timeout=20,
+        env=os.environ | {"GNUTLS_SYSTEM_PRIORITY_FILE": str(policy)})
     assert (done.returncode, done.stdout) == (1, "")
-    assert re.fullmatch("uncork-server: .*TLS.*\n",
-                        done.stderr), done.stderr
+    assert re.fullmatch("uncork-server: .*TLS.*\n", done.stderr), done.stderr

@@ -20,7 +20,14 @@ import pytest
 from combinations import names
 from control import Channel, plan_send
 from programs import (
-    SERVER, WITHIN_S, client_run, client_start, record_sum, server_run, server_started)
+    SERVER,
+    WITHIN_S,
+    client_run,
+    client_start,
+    record_sum,
+    server_run,
+    server_started,
+)
 
 SCRIPT = r'''
 import os, socket, ssl, struct, sys, time
