@@ -41,14 +41,14 @@ void listener_refuse(const struct listener *listener, int fd)
 {
     static const struct {
         uint8_t size[4];
-        char text[sizeof NO_ROOM - 1];
-    } message = {{0, 0, 0, sizeof message.text}, NO_ROOM};
+        char text[sizeof NO_ROOM];
+    } message = {{0, 0, 0, sizeof NO_ROOM - 1}, NO_ROOM};
     static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, 80};
 
     if (listener->options->keys)
         send(fd, alert, sizeof alert, MSG_NOSIGNAL | MSG_DONTWAIT);
     else if (!listener->options->serve)
-        send(fd, &message, sizeof message, MSG_NOSIGNAL | MSG_DONTWAIT);
+        send(fd, &message, sizeof message - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 const struct address *listener_peer(struct address *peer, int fd)
