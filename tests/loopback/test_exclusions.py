@@ -86,7 +86,8 @@ def public_refusal(words: str, folder: Path) -> str:
                           capture_output=True, text=True, timeout=60)
     if done.returncode not in (1, 2) or "unshare failed" in done.stderr:
         pytest.skip(f"no network namespace: {done.stderr.strip()}")
-    return re.sub("^uncork-client: ", "", done.stderr.splitlines()[-1])
+    (said,) = (line for line in done.stderr.splitlines() if line.startswith("uncork-client: "))
+    return said.removeprefix("uncork-client: ")
 
 
 def session_refusal(words: str, folder: Path) -> str:
