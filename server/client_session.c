@@ -49,7 +49,7 @@ static const char *name_of(const struct client_session *client, char text[WHO_MA
 static void log_end(const struct client_session *client)
 {
     uint64_t ms = uv_now(client->session.timer.loop) - client->began_ms;
-    const char *outcome = client->outcome.kind == PROBLEM_NONE ? "complete" : client->outcome.text;
+    const char *outcome = client->outcome.kind == PROBLEM_NONE ? "its report was sent" : client->outcome.text;
     char name[WHO_MAX], text[sizeof name + sizeof client->outcome.text + 16];
 
     if (!client->is_logged)

@@ -746,9 +746,9 @@ def test_a_key_that_is_none_is_refused(keys: Path, tmp_path: Path) -> None:
 
 
 def test_no_more_clients_are_accepted_than_fit_into_the_limit_of_memory() -> None:
-    """Each has a copy of a group: 3 times 64 x 32 MiB fit into 8 GiB, and no page is touched."""
-    with server_started(LISTENS[0], "--serve", "nbd", "reply_write=coalesce",
-                        "window=64") as server:
+    """Each has a copy of a group: 3 times 4 x 32 MiB fit, and no page is touched."""
+    with server_started(LISTENS[0], "--serve", "nbd", "reply_write=coalesce", "window=4",
+                        "--max-memory", "450M") as server:
         clients = [greeted(server) for _ in range(3)]
         for client in clients:  # it is known before it is answered
             client.sendall(read_of(0, 4096))
