@@ -140,10 +140,11 @@ def test_a_plan_of_more_memory_than_an_end_may_have_starts_nothing(words: str, s
 def test_the_memory_of_a_control_group_is_a_limit_and_the_refusal_names_it(tmp_path: Path) -> None:
     """In a mount namespace of its own, where a folder stands for the root of control groups."""
     (tmp_path / "memory.max").write_text(f"{100 << 20}\n")
-    inside = (f"mount --bind {tmp_path} /sys/fs/cgroup && exec {CLIENT} connections=200 chunk=1M "
-              "engine=block server=127.0.0.1:9")
-    done = subprocess.run(["unshare", "--mount", "sh", "-c", inside], capture_output=True,
-                          text=True, timeout=60)
+    inside = (f"mount --make-rprivate /sys && mount --bind {tmp_path} /sys/fs/cgroup && "
+              f"exec {CLIENT} connections=200 chunk=1M engine=block server=127.0.0.1:9")
+    # By default unshare(1) changes the propagation of /, which fails where / is no mount (chroot).
+    done = subprocess.run(["unshare", "--mount", "--propagation", "unchanged", "sh", "-c", inside],
+                          capture_output=True, text=True, timeout=60)
     assert done.returncode == 1 and re.search(
         r"the client needs \d+M of memory for 200 connections, and 100M is memory.max of its "
         r"control group: reduce", done.stderr), done.stderr
