@@ -71,6 +71,8 @@ static int check_options(struct options *options, struct problem *problem)
              !options->with_parent,
          "--subjects lets any client reach any service through a --proxy: give --allow-sink or --psk"},
         {options->sink_count && !options->proxy, "--allow-sink is for a proxy: add --proxy"},
+        {options->rights.sandbox == SANDBOX_ON && options->subjects,
+         "--sandbox on and --subjects contradict each other: a sandbox starts no programs"},
     };
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
@@ -139,6 +141,14 @@ static int preset_limits(struct options *options, struct problem *problem)
     return 0;
 }
 
+static int take_sandbox(struct rights *rights, const char *text, struct problem *problem)
+{
+    rights->sandbox = strcmp(text, "on") != 0 ? SANDBOX_OFF : SANDBOX_ON;
+    if (rights->sandbox == SANDBOX_OFF && strcmp(text, "off") != 0)
+        return problem_usage(problem, "--sandbox %.40s: write on or off", text);
+    return rights->sandbox == SANDBOX_ON ? sandbox_check(problem) : 0;
+}
+
 /* Returns 0 to continue, more if the program is done, -1 with a usage problem. */
 static int take_option(struct options *options, int option, struct problem *problem)
 {
@@ -175,6 +185,12 @@ static int take_option(struct options *options, int option, struct problem *prob
             return problem_usage(problem, "--idle %.40s: write a time from 1s to 86400s", optarg);
         options->idle_ms = ns / NS_PER_MS;
         return 0;
+    case 'U':
+        return rights_take_user(&options->rights, optarg, problem);
+    case 'r':
+        return rights_allow_word(&options->rights, optarg, problem);
+    case 'b':
+        return take_sandbox(&options->rights, optarg, problem);
     case 'x':
         options->proxy = true;
         return 0;
@@ -217,6 +233,11 @@ static int parse_options(struct options *options, int count, char **arguments, s
     if (optind < count)
         return problem_usage(problem, "'%s': the server takes no words%s", arguments[optind],
                              options->plain ? "" : "; give them to uncork-client or uncork run");
+    options->rights.hides_memory = options->keys;
+    options->rights.starts_programs = options->subjects;
+    options->rights.has_parent = options->with_parent;
+    for (size_t i = 0; i < options->word_count; i++)
+        rights_keep_for(&options->rights, options->words[i]);
     return preset_limits(options, problem) < 0 ? -1 : check_options(options, problem);
 }
 

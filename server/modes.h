@@ -7,6 +7,7 @@
 #include "control/psk.h"
 #include "net/address.h"
 #include "plan/plan.h"
+#include "rights.h"
 
 #include <sys/queue.h>
 
@@ -34,6 +35,7 @@ struct options {
     struct psk_list *keys;        /* a client must have one of these keys; NULL: no TLS */
     uint64_t limits[LIMIT_COUNT]; /* numbers, and ns */
     uint64_t idle_ms;             /* the server ends after this time without a client; 0: never */
+    struct rights rights;
     bool insecure, proxy;
     bool with_parent; /* the end of standard input ends the server too */
 };
@@ -93,7 +95,8 @@ struct listener {
     uint64_t unlogged;     /* lines that listener_log_rarely() did not print since the last one */
     uint64_t next_line_ms; /* loop time before which it prints no other */
     bool is_occupied, is_quiet, is_stopped;
-    bool is_ready; /* the ready line is printed */
+    bool is_ready;     /* the ready line is printed */
+    bool is_sandboxed; /* before it is ready */
 };
 
 /* Listens, prints the ready line, and runs the loop to its end. The listening socket has the
