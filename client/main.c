@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-client: the end that offers load and measures. */
+#include "base/keylog.h"
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/program.h"

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
+#include "base/keylog.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/memory.h"

@@ -17,11 +17,6 @@ int program_find(const char *name, const char *folders, char *path, size_t size)
  * is for the other direction: a read or a write still fails with EBADF, also in a child. */
 void standard_open(void);
 
-/* The option --keylog: TLS libraries write the keys of their connections to this file, so that a
- * packet capture can be decrypted. Call it before with NULL: then they do so nowhere, whatever the
- * environment says. 0, or -1 with a failure: the file cannot be written, or others can read it. */
-int keylog_set(const char *path, struct problem *problem);
-
 /* Prints `json` as one line; the flags are those of json_dumpf(). 0, or -1 with a failure if any
  * byte since the start of the program could not be written. */
 int standard_print(const json_t *json, size_t flags, struct problem *problem);
