@@ -92,7 +92,8 @@ static void stop(void *owner)
     parent_watch_stop(&listener->parent);
     strangers_close(listener);
     close(listener->fd);
-    address_remove_stale(&listener->address); /* another server may have the path by now */
+    if (listener->options->inherited < 0)
+        address_remove_stale(&listener->address); /* another server may have the path by now */
     listener->stopped(listener->owner);
 }
 
@@ -188,17 +189,30 @@ static int restrict_self(struct listener *listener, struct problem *problem)
     return 0;
 }
 
+/* The socket listens, with the options of the plan. 0, or -1 with a problem. */
+static int open_socket(struct listener *listener, const struct plan *plan, struct problem *problem)
+{
+    const struct options *options = listener->options;
+
+    listener->address = options->address;
+    listener->fd = options->inherited;
+    if (options->inherited >= 0)
+        return plan ? transport_adopt(plan, END_SERVER, listener->fd, problem) : 0;
+    listener->fd = plan ? transport_socket(plan, END_SERVER, &listener->address, problem) : -1;
+    if (plan && listener->fd < 0)
+        return -1;
+    listener->fd = address_listen(listener->fd, &listener->address, problem);
+    return listener->fd < 0 ? -1 : 0;
+}
+
 void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem)
 {
     static const int numbers[] = {SIGTERM, SIGINT};
     uv_loop_t *loop = &listener->loop;
 
-    listener->address = listener->options->address;
-    listener->fd = plan ? transport_socket(plan, END_SERVER, &listener->address, problem) : -1;
-    if ((plan && listener->fd < 0) || loop_open(loop, problem) < 0)
+    if (loop_open(loop, problem) < 0)
         return;
-    listener->fd = address_listen(listener->fd, &listener->address, problem);
-    if (listener->fd < 0) {
+    if (open_socket(listener, plan, problem) < 0) {
         uv_loop_close(loop);
         return;
     }

@@ -59,7 +59,8 @@ static int check_options(struct options *options, struct problem *problem)
         bool is_wrong;
         const char *text;
     } rules[] = {
-        {!options->listen, "--listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH"},
+        {!options->listen && options->inherited < 0,
+         "--listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH"},
         {serve && plain, "--serve and --plain contradict each other; start two servers"},
         {serve && options->proxy, "--serve and --proxy contradict each other; start two servers"},
         {serve && options->subjects, "--serve and --subjects contradict each other; start two servers"},
@@ -84,14 +85,17 @@ static int check_options(struct options *options, struct problem *problem)
         allow_sink(options, "::1", problem);
         allow_sink(options, "unix", problem);
     }
-    if (address_find(&options->address, 1, options->listen, problem) < 0)
+    const char *listen = options->inherited < 0 ? options->listen : address_text(&options->address);
+    if (options->inherited < 0 && address_find(&options->address, 1, listen, problem) < 0)
         return -1;
+    if (options->inherited >= 0 && options->listen)
+        listener_log("listens on %s, which it inherited, and not on %s", listen, options->listen);
     if (address_is_local(&options->address) || options->keys)
         return 0;
     if (!options->insecure)
         return problem_usage(problem, "--listen %s can be reached by other machines; give %s--insecure",
-                             options->listen, plain ? "" : "--psk FILE, or ");
-    fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
+                             listen, plain ? "" : "--psk FILE, or ");
+    fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", listen);
     return 0;
 }
 
@@ -239,13 +243,16 @@ static int parse_options(struct options *options, int count, char **arguments, s
     options->rights.has_parent = options->with_parent;
     for (size_t i = 0; i < options->word_count; i++)
         rights_keep_for(&options->rights, options->words[i]);
-    return preset_limits(options, problem) < 0 ? -1 : check_options(options, problem);
+    if (activation_take(&options->address, &options->inherited, problem) < 0 ||
+        preset_limits(options, problem) < 0)
+        return -1;
+    return check_options(options, problem);
 }
 
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
-    struct options options = {0};
+    struct options options = {.inherited = -1};
 
     standard_open();
     if (count > PROCESS_BECOME_LEAST && !strcmp(arguments[1], PROCESS_START_CHILD))

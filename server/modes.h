@@ -24,7 +24,8 @@ enum limit {
 struct options {
     json_t *subjects; /* definitions by name (words/definition.h); NULL: the server starts no programs */
     const char *listen;
-    struct address address;             /* of `listen` */
+    struct address address;             /* of `listen`, or of `inherited` */
+    int inherited;                      /* a listening socket; -1: none */
     const struct variant *plain;        /* the service for foreign clients; NULL: none */
     const struct variant *serve;        /* the protocol for real clients; NULL: none */
     const char *words[SERVE_WORDS_MAX]; /* of `serve` */
@@ -125,6 +126,10 @@ void listener_refuse(const struct listener *listener, int fd);
 /* Whether both are the same host, or in the same /64 of IPv6: one customer has that many. True if
  * `source` is NULL. */
 bool address_is_of_source(const struct address *address, const struct address *source);
+
+/* Takes the socket that a service manager passes (LISTEN_PID, LISTEN_FDS), with its address; `fd` is
+ * -1 if there is none. 0, or -1 with a problem: it is not one listening stream socket. */
+int activation_take(struct address *address, int *fd, struct problem *problem);
 
 /* Lowers --max-clients, and says so, to what the limit of open files allows; each client needs so
  * many of them. 0, or -1 with a failure: it allows none. */
