@@ -79,7 +79,7 @@ def test_the_server_of_the_unit_makes_only_calls_that_it_allows(unit: Path, tmp_
     key.touch(0o600)
     key.write_text(f"lab:{os.urandom(32).hex()}\n")
     trace = tmp_path / "trace"
-    command = ["strace", "-f", "-qq", "-o", trace, "-e", "signal=none", *command_of(unit, tmp_path)]
+    command = ["setpriv", "--bounding-set=-all", "--inh-caps=-all", "strace", "-f", "-qq", "-o", trace, "-e", "signal=none", *command_of(unit, tmp_path)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
         try:
             assert server.stdout
