@@ -118,9 +118,7 @@ int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
             return problem_failure(problem, "could not be sent data by TLS: %s", gnutls_strerror((int)part));
         sent += (size_t)part;
     }
-    secret_wipe(tls->unsent.data, tls->unsent.size); /* it had tokens and keys */
-    free(tls->unsent.data);
-    tls->unsent = (struct bytes){0};
+    bytes_free(&tls->unsent);
     return 0;
 }
 
@@ -216,8 +214,8 @@ void channel_tls_free(struct channel_tls *tls)
         gnutls_psk_free_server_credentials(tls->server);
     if (tls->client)
         gnutls_psk_free_client_credentials(tls->client);
-    free(tls->unsent.data);
-    free(tls->output.data);
+    bytes_free(&tls->unsent);
+    bytes_free(&tls->output);
     free(tls);
 }
 
