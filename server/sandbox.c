@@ -42,8 +42,8 @@ static atomic_bool is_logged[CALLS_MAX];
 static void log_call(const char *name)
 {
     struct pollfd ready = {STDERR_FILENO, POLLOUT, 0};
-    char line[256], *end = stpcpy(line, "uncork-server: the sandbox forbids the system call ");
-    end = stpcpy(stpcpy(end, name), ", so it failed with EPERM; --sandbox off would allow it\n");
+    char line[256], *end = stpcpy(line, "uncork-server: the sandbox forbids the call ");
+    end = stpcpy(stpcpy(end, name), " (EPERM); --sandbox off would allow it\n");
     if (poll(&ready, 1, 0) == 1 && write(STDERR_FILENO, line, (size_t)(end - line)) < 0)
         return; /* the reader is gone */
 }
