@@ -42,7 +42,8 @@ def keys(tmp_path: Path) -> str:
 
 
 def status_of(pid: int | str, key: str) -> str:
-    found = re.search(rf"^{key}:[ \t]*(.*?)[ \t]*$", Path(f"/proc/{pid}/status").read_text(), re.MULTILINE)
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(rf"^{key}:[ \t]*(.*?)[ \t]*$", status, re.MULTILINE)
     assert found
     return found[1]
 

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The sandbox of a server: which servers have one, what it forbids, and that runs need no more. Each
-test that starts a server checks the last (programs.py)."""
+"""The sandbox of a server: which servers have one, what it forbids, and that runs need no more. The
+last is checked by each test that starts a server, too (programs.py)."""
 
 from __future__ import annotations
 
@@ -11,22 +11,16 @@ from pathlib import Path
 
 import pytest
 
-from programs import (
-    client_json,
-    preloaded,
-    received,
-    server_run,
-    server_started,
-    trouble,
-)
+from programs import client_json, preloaded, received, server_run, server_started
 
 RUNS = ["message=8+8", "workload=stream", "engine=ring", "engine=poll connections=20",
-        "write=sendfile", "write=zerocopy",
-        "read=zerocopy", "security=gnutls", "security=openssl", "security=ktls",
+        "write=sendfile", "write=zerocopy", "read=zerocopy", "security=gnutls",
+        "security=openssl", "security=ktls",
         "workload=connect", "workload=stream direction=both", "connections=3 transport=mptcp",
         "write=uring-zc", "write=uring-bundle read=uring-multishot", "write=uv", "sched=rr:2",
-        "handoff=thread", "place=together", "touch=checksum", "rate=1000", "protocol=nbd op=read:4K",
-        "protocol=http op=get:4K", "handshake=ticket security=gnutls workload=connect"]
+        "handoff=thread", "place=together", "touch=checksum", "rate=1000",
+        "protocol=nbd op=read:4K", "protocol=http op=get:4K",
+        "handshake=ticket security=gnutls workload=connect"]
 
 
 def has_sandbox() -> bool:
@@ -36,7 +30,7 @@ def has_sandbox() -> bool:
 
 NEEDED = pytest.mark.skipif(not has_sandbox(), reason="this build has no sandbox")
 
-# Each call fails with EPERM, else the program ends. The first connection is that of the trial session.
+# Each call fails with EPERM, else the program ends. The first connection is that of the trial.
 CALLS = r"""
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -67,7 +61,8 @@ int accept4(int fd, struct sockaddr *address, socklen_t *size, int flags)
     return accepted;
 }
 """
-FORBIDDEN = ["ptrace", "socket", "socketpair", "openat", "mmap", "clone", "execve", "kill", "setuid"]
+FORBIDDEN = ["ptrace", "socket", "socketpair", "openat", "mmap", "clone", "execve", "kill",
+             "setuid"]
 
 
 @NEEDED
@@ -128,7 +123,8 @@ def test_runs_of_every_kind_need_no_other_call(address: str, tmp_path: Path) -> 
 @NEEDED
 @pytest.mark.parametrize(("protocol", "asked", "answered"), [
     ("http", b"GET /4096 HTTP/1.1\r\nHost: x\r\n\r\n", b"HTTP/1.1 200"),
-    ("memcached", b"get a\r\n", b"VALUE a "), ("resp", b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n", b"$4096\r\n"),
+    ("memcached", b"get a\r\n", b"VALUE a "),
+    ("resp", b"*2\r\n$3\r\nGET\r\n$1\r\na\r\n", b"$4096\r\n"),
     ("nbd", b"", b"NBDMAGICIHAVEOPT")])
 @pytest.mark.parametrize("words", ["", "reply_write=uring-send"])
 def test_a_server_of_real_clients_answers_in_its_sandbox(protocol: str, asked: bytes,

@@ -59,7 +59,8 @@ def allowed_by(unit: Path) -> set[str]:
 
 
 def test_systemd_takes_the_unit_and_rates_it_below_2(unit: Path) -> None:
-    for command in (["verify", "--man=no", unit.with_suffix(".socket")], ["security", "--offline=true", "--threshold=19"]):
+    for command in (["verify", "--man=no", unit.with_suffix(".socket")],
+                    ["security", "--offline=true", "--threshold=19"]):
         done = subprocess.run(["systemd-analyze", *command, unit], capture_output=True, text=True,
                               timeout=60)
         assert done.returncode == 0, done.stdout + done.stderr
