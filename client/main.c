@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-client: the end that offers load and measures. */
+#include "base/keylog.h"
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/program.h"
@@ -245,6 +246,7 @@ int main(int count, char **arguments)
     struct options options;
     standard_open();
     keylog_set(NULL, &problem);
+    json_wipe_freed();
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (options_parse(&options, count, arguments, &problem) == 0)

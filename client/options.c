@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
+#include "base/keylog.h"
 #include "base/cleanup.h"
 #include "base/program.h"
 #include "base/units.h"

@@ -87,6 +87,7 @@ if(CMAKE_SYSTEM_NAME STREQUAL "Linux")
 configure_file(${CMAKE_SOURCE_DIR}/cmake/systemd/uncork-server.service.in
                ${CMAKE_BINARY_DIR}/install/uncork-server.service @ONLY)
 file(INSTALL ${CMAKE_BINARY_DIR}/install/uncork-server.service
+     ${CMAKE_SOURCE_DIR}/cmake/systemd/uncork-server.socket
      DESTINATION \${CMAKE_INSTALL_PREFIX}/lib/systemd/system)" COMPONENT ${component} ${others})
     endforeach()
 endif()

@@ -33,7 +33,7 @@ function(static_archive result module name)
     set(${result} ${STATIC_${name}} PARENT_SCOPE)
 endfunction()
 
-foreach(module LIBUV JANSSON LIBURING GNUTLS OPENSSL PCAP)
+foreach(module LIBUV JANSSON LIBURING GNUTLS OPENSSL PCAP SECCOMP)
     if(NOT ${module}_FOUND)
         continue()
     endif()

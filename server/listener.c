@@ -92,7 +92,8 @@ static void stop(void *owner)
     parent_watch_stop(&listener->parent);
     strangers_close(listener);
     close(listener->fd);
-    address_remove_stale(&listener->address); /* another server may have the path by now */
+    if (listener->options->inherited < 0)
+        address_remove_stale(&listener->address); /* another server may have the path by now */
     listener->stopped(listener->owner);
 }
 
@@ -158,11 +159,50 @@ static int print_ready(const struct listener *listener, struct problem *problem)
     if (!is_unix)
         *strrchr(text, ':') = '\0';
     CLEANUP_JSON json_t *ready =
-        json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*, s:s*}}", "ready", "version", UNCORK_VERSION, "address",
-                  text, "port", is_unix ? NULL : json_integer(address_port(&listener->address)), "proxy",
-                  listener->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL, "serve",
-                  serve ? serve->name : NULL);
+        json_pack("{s:{s:s, s:s, s:o*, s:o*, s:s*, s:s*, s:b}}", "ready", "version", UNCORK_VERSION,
+                  "address", text, "port", is_unix ? NULL : json_integer(address_port(&listener->address)),
+                  "proxy", listener->options->proxy ? json_true() : NULL, "plain", plain ? plain->name : NULL,
+                  "serve", serve ? serve->name : NULL, "sandbox", listener->is_sandboxed);
     return standard_print(ready, JSON_SORT_KEYS, problem);
+}
+
+/* Gives up what is not needed from here on. A start that could have a sandbox and gets none says why,
+ * unless a parent sees it in the ready line. */
+static int restrict_self(struct listener *listener, struct problem *problem)
+{
+    const struct rights *rights = &listener->options->rights;
+    struct problem trouble = {0};
+
+    if (rights_drop(rights, problem) < 0)
+        return -1;
+    if (rights->sandbox == SANDBOX_OFF ||
+        (rights->sandbox == SANDBOX_DEFAULT && (rights->has_parent || sandbox_check(&trouble) < 0)))
+        return 0;
+    if (rights->starts_programs)
+        problem_failure(&trouble, "--subjects starts other programs");
+    else
+        listener->is_sandboxed = sandbox_enter(rights, &trouble) == 0;
+    if (!listener->is_sandboxed && rights->sandbox == SANDBOX_ON)
+        return problem_failure(problem, "--sandbox on: %s", trouble.text);
+    if (!listener->is_sandboxed)
+        listener_log("no sandbox: %s", trouble.text);
+    return 0;
+}
+
+/* The socket listens, with the options of the plan. 0, or -1 with a problem. */
+static int open_socket(struct listener *listener, const struct plan *plan, struct problem *problem)
+{
+    const struct options *options = listener->options;
+
+    listener->address = options->address;
+    listener->fd = options->inherited;
+    if (options->inherited >= 0)
+        return plan ? transport_adopt(plan, END_SERVER, listener->fd, problem) : 0;
+    listener->fd = plan ? transport_socket(plan, END_SERVER, &listener->address, problem) : -1;
+    if (plan && listener->fd < 0)
+        return -1;
+    listener->fd = address_listen(listener->fd, &listener->address, problem);
+    return listener->fd < 0 ? -1 : 0;
 }
 
 void listener_serve(struct listener *listener, const struct plan *plan, struct problem *problem)
@@ -170,12 +210,9 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
     static const int numbers[] = {SIGTERM, SIGINT};
     uv_loop_t *loop = &listener->loop;
 
-    listener->address = listener->options->address;
-    listener->fd = plan ? transport_socket(plan, END_SERVER, &listener->address, problem) : -1;
-    if ((plan && listener->fd < 0) || loop_open(loop, problem) < 0)
+    if (loop_open(loop, problem) < 0)
         return;
-    listener->fd = address_listen(listener->fd, &listener->address, problem);
-    if (listener->fd < 0) {
+    if (open_socket(listener, plan, problem) < 0) {
         uv_loop_close(loop);
         return;
     }
@@ -193,7 +230,7 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
     listener_settle(listener);
     if ((listener->options->with_parent &&
          parent_watch_start(&listener->parent, loop, STDIN_FILENO, stop, listener, problem) < 0) ||
-        (listener->check && listener->check(listener, problem) < 0) ||
+        restrict_self(listener, problem) < 0 || (listener->check && listener->check(listener, problem) < 0) ||
         (!listener->is_stopped && print_ready(listener, problem) < 0))
         stop(listener);
     listener->is_ready = true;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
+#include "base/keylog.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/memory.h"
@@ -58,7 +59,8 @@ static int check_options(struct options *options, struct problem *problem)
         bool is_wrong;
         const char *text;
     } rules[] = {
-        {!options->listen, "--listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH"},
+        {!options->listen && options->inherited < 0,
+         "--listen is missing; write --listen 127.0.0.1:0 or --listen unix:PATH"},
         {serve && plain, "--serve and --plain contradict each other; start two servers"},
         {serve && options->proxy, "--serve and --proxy contradict each other; start two servers"},
         {serve && options->subjects, "--serve and --subjects contradict each other; start two servers"},
@@ -71,6 +73,8 @@ static int check_options(struct options *options, struct problem *problem)
              !options->with_parent,
          "--subjects lets any client reach any service through a --proxy: give --allow-sink or --psk"},
         {options->sink_count && !options->proxy, "--allow-sink is for a proxy: add --proxy"},
+        {options->rights.sandbox == SANDBOX_ON && options->subjects,
+         "--sandbox on and --subjects contradict each other: a sandbox starts no programs"},
     };
 
     for (size_t i = 0; i < sizeof rules / sizeof *rules; i++)
@@ -81,14 +85,17 @@ static int check_options(struct options *options, struct problem *problem)
         allow_sink(options, "::1", problem);
         allow_sink(options, "unix", problem);
     }
-    if (address_find(&options->address, 1, options->listen, problem) < 0)
+    const char *listen = options->inherited < 0 ? options->listen : address_text(&options->address);
+    if (options->inherited < 0 && address_find(&options->address, 1, listen, problem) < 0)
         return -1;
+    if (options->inherited >= 0 && options->listen)
+        listener_log("listens on %s, which it inherited, and not on %s", listen, options->listen);
     if (address_is_local(&options->address) || options->keys)
         return 0;
     if (!options->insecure)
         return problem_usage(problem, "--listen %s can be reached by other machines; give %s--insecure",
-                             options->listen, plain ? "" : "--psk FILE, or ");
-    fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", options->listen);
+                             listen, plain ? "" : "--psk FILE, or ");
+    fprintf(stderr, "uncork-server: warning: %s is open to everyone who can reach it\n", listen);
     return 0;
 }
 
@@ -139,6 +146,14 @@ static int preset_limits(struct options *options, struct problem *problem)
     return 0;
 }
 
+static int take_sandbox(struct rights *rights, const char *text, struct problem *problem)
+{
+    rights->sandbox = strcmp(text, "on") != 0 ? SANDBOX_OFF : SANDBOX_ON;
+    if (rights->sandbox == SANDBOX_OFF && strcmp(text, "off") != 0)
+        return problem_usage(problem, "--sandbox %.40s: write on or off", text);
+    return rights->sandbox == SANDBOX_ON ? sandbox_check(problem) : 0;
+}
+
 /* Returns 0 to continue, more if the program is done, -1 with a usage problem. */
 static int take_option(struct options *options, int option, struct problem *problem)
 {
@@ -175,6 +190,12 @@ static int take_option(struct options *options, int option, struct problem *prob
             return problem_usage(problem, "--idle %.40s: write a time from 1s to 86400s", optarg);
         options->idle_ms = ns / NS_PER_MS;
         return 0;
+    case 'U':
+        return rights_take_user(&options->rights, optarg, problem);
+    case 'r':
+        return rights_allow_word(&options->rights, optarg, problem);
+    case 'b':
+        return take_sandbox(&options->rights, optarg, problem);
     case 'x':
         options->proxy = true;
         return 0;
@@ -217,18 +238,27 @@ static int parse_options(struct options *options, int count, char **arguments, s
     if (optind < count)
         return problem_usage(problem, "'%s': the server takes no words%s", arguments[optind],
                              options->plain ? "" : "; give them to uncork-client or uncork run");
-    return preset_limits(options, problem) < 0 ? -1 : check_options(options, problem);
+    options->rights.hides_memory = options->keys;
+    options->rights.starts_programs = options->subjects;
+    options->rights.has_parent = options->with_parent;
+    for (size_t i = 0; i < options->word_count; i++)
+        rights_keep_for(&options->rights, options->words[i]);
+    if (activation_take(&options->address, &options->inherited, problem) < 0 ||
+        preset_limits(options, problem) < 0)
+        return -1;
+    return check_options(options, problem);
 }
 
 int main(int count, char **arguments)
 {
     struct problem problem = {0};
-    struct options options = {0};
+    struct options options = {.inherited = -1};
 
     standard_open();
     if (count > PROCESS_BECOME_LEAST && !strcmp(arguments[1], PROCESS_START_CHILD))
         process_become(arguments + 2);
     keylog_set(NULL, &problem);
+    json_wipe_freed();
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (parse_options(&options, count, arguments, &problem) == 0)

@@ -7,6 +7,7 @@
 #include "control/psk.h"
 #include "net/address.h"
 #include "plan/plan.h"
+#include "rights.h"
 
 #include <sys/queue.h>
 
@@ -23,7 +24,8 @@ enum limit {
 struct options {
     json_t *subjects; /* definitions by name (words/definition.h); NULL: the server starts no programs */
     const char *listen;
-    struct address address;             /* of `listen` */
+    struct address address;             /* of `listen`, or of `inherited` */
+    int inherited;                      /* a listening socket; -1: none */
     const struct variant *plain;        /* the service for foreign clients; NULL: none */
     const struct variant *serve;        /* the protocol for real clients; NULL: none */
     const char *words[SERVE_WORDS_MAX]; /* of `serve` */
@@ -34,6 +36,7 @@ struct options {
     struct psk_list *keys;        /* a client must have one of these keys; NULL: no TLS */
     uint64_t limits[LIMIT_COUNT]; /* numbers, and ns */
     uint64_t idle_ms;             /* the server ends after this time without a client; 0: never */
+    struct rights rights;
     bool insecure, proxy;
     bool with_parent; /* the end of standard input ends the server too */
 };
@@ -93,7 +96,8 @@ struct listener {
     uint64_t unlogged;     /* lines that listener_log_rarely() did not print since the last one */
     uint64_t next_line_ms; /* loop time before which it prints no other */
     bool is_occupied, is_quiet, is_stopped;
-    bool is_ready; /* the ready line is printed */
+    bool is_ready;     /* the ready line is printed */
+    bool is_sandboxed; /* before it is ready */
 };
 
 /* Listens, prints the ready line, and runs the loop to its end. The listening socket has the
@@ -122,6 +126,10 @@ void listener_refuse(const struct listener *listener, int fd);
 /* Whether both are the same host, or in the same /64 of IPv6: one customer has that many. True if
  * `source` is NULL. */
 bool address_is_of_source(const struct address *address, const struct address *source);
+
+/* Takes the socket that a service manager passes (LISTEN_PID, LISTEN_FDS), with its address; `fd` is
+ * -1 if there is none. 0, or -1 with a problem: it is not one listening stream socket. */
+int activation_take(struct address *address, int *fd, struct problem *problem);
 
 /* Lowers --max-clients, and says so, to what the limit of open files allows; each client needs so
  * many of them. 0, or -1 with a failure: it allows none. */

@@ -14,6 +14,9 @@
     ABSENT("GnuTLS or no linux/tls.h", "libgnutls28-dev and linux-libc-dev (gnutls-devel and "               \
                                        "kernel-headers)")
 #define ABSENT_LIBPCAP ABSENT("libpcap", "libpcap-dev (libpcap-devel)")
+#define ABSENT_LIBSECCOMP                                                                                    \
+    "this build has a sanitizer, no libseccomp, or another processor than x86-64 and ARM64; install "        \
+    "libseccomp-dev (libseccomp-devel) and build again"
 #define ABSENT_LIBURING ABSENT("liburing", "liburing-dev (liburing-devel)")
 #define ABSENT_OPENSSL ABSENT("OpenSSL", "libssl-dev (openssl-devel)")
 #define ABSENT_OVERRIDE "other systems than Linux lack the library of overrides"

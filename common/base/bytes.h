@@ -41,9 +41,11 @@ int hex_read(uint8_t *bytes, size_t room, const char *text, size_t length);
 /* 0, or -1 if the text is not exactly 2 * size digits. */
 int hex_parse(uint8_t *bytes, size_t size, const char *text);
 
-/* Zeroes memory. A compiler may remove a memset(3); macOS and NetBSD have no explicit_bzero(3). */
+/* Zeroes memory; NULL is harmless. A compiler would remove a memset(3) before free(3), were it not for
+ * the statement that could read the memory; macOS and NetBSD have no explicit_bzero(3). */
 static inline void secret_wipe(void *memory, size_t size)
 {
-    for (volatile unsigned char *byte = memory; byte && size; size--)
-        *byte++ = 0;
+    if (memory)
+        memset(memory, 0, size);
+    __asm__ volatile("" : : "r"(memory) : "memory");
 }

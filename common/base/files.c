@@ -86,7 +86,7 @@ int folder_make(char folder[FOLDER_MAX], const char *kind, uid_t owner, struct p
         *folder = '\0';
         return problem_failure(problem, "TMPDIR=%.100s is too long for the folder of a %s", parent, kind);
     }
-    if (mkdtemp(folder) && (geteuid() != 0 || chown(folder, owner, (gid_t)-1) == 0))
+    if (mkdtemp(folder) && (geteuid() != 0 || owner == 0 || chown(folder, owner, (gid_t)-1) == 0))
         return 0;
     return problem_failure(problem, "cannot make a folder in %s: %s; set TMPDIR to a folder that is writable",
                            parent, strerror(errno));

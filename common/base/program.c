@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/program.h"
 
+#include "base/bytes.h"
 #include "base/clock.h"
 
 #include <errno.h>
@@ -12,6 +13,9 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#ifdef __linux__
+#include <malloc.h>
+#endif
 
 int program_find(const char *name, const char *folders, char *path, size_t size)
 {
@@ -43,24 +47,22 @@ void standard_open(void)
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest number, fd */
 }
 
-/* GnuTLS reads the variable by itself, security/openssl.c for OpenSSL. */
-int keylog_set(const char *path, struct problem *problem)
+#ifdef __linux__
+static void wipe_and_free(void *memory)
 {
-    struct stat status;
-    int result = unsetenv("SSLKEYLOGFILE");
-    if (!path)
-        return result;
-    int fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
-    if (fd < 0 || fstat(fd, &status) < 0)
-        result = problem_failure(problem, "--keylog %s: %s", path, strerror(errno));
-    else if (S_ISREG(status.st_mode) && status.st_mode & 077)
-        result = problem_failure(problem, "--keylog %s: other users can read it; chmod 600", path);
-    else
-        result = setenv("SSLKEYLOGFILE", path, 1);
-    if (fd >= 0)
-        close(fd);
-    return result;
+    secret_wipe(memory, malloc_usable_size(memory));
+    free(memory);
 }
+
+void json_wipe_freed(void)
+{
+    json_set_alloc_funcs(malloc, wipe_and_free);
+}
+#else
+void json_wipe_freed(void)
+{
+}
+#endif
 
 /* errno is that of the last write: after a failure each later one fails in the same way. */
 static int check(bool written, struct problem *problem)

@@ -17,10 +17,9 @@ int program_find(const char *name, const char *folders, char *path, size_t size)
  * is for the other direction: a read or a write still fails with EBADF, also in a child. */
 void standard_open(void);
 
-/* The option --keylog: TLS libraries write the keys of their connections to this file, so that a
- * packet capture can be decrypted. Call it before with NULL: then they do so nowhere, whatever the
- * environment says. 0, or -1 with a failure: the file cannot be written, or others can read it. */
-int keylog_set(const char *path, struct problem *problem);
+/* Makes jansson overwrite memory that it frees: values of messages may be keys. Call it before any
+ * JSON is made. No effect where the C library does not know how large an allocation is. */
+void json_wipe_freed(void);
 
 /* Prints `json` as one line; the flags are those of json_dumpf(). 0, or -1 with a failure if any
  * byte since the start of the program could not be written. */

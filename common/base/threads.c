@@ -61,8 +61,8 @@ static int compare(const void *a, const void *b)
 
 bool descriptors_own(int *kept, size_t count)
 {
-    /* those of a fault, which a sanitizer reports, and that by which control ends a call */
-    static const int left[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGURG};
+    /* those of a fault, which a sanitizer or a sandbox reports, and that by which control ends a call */
+    static const int left[] = {SIGABRT, SIGBUS, SIGFPE, SIGILL, SIGSEGV, SIGSYS, SIGURG};
     sigset_t signals;
 
     sigfillset(&signals);

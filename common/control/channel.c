@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "control/channel.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "net/address.h"
@@ -29,6 +30,7 @@ static void report_end(struct channel *channel, const char *why)
 static void on_written(uv_write_t *request, int status)
 {
     struct channel *channel = request->handle->data;
+    bytes_free(request->data);
     free(request->data);
     free(request);
     /* If the peer has closed, the channel ends when all data is read: it may hold the reason. */
@@ -42,17 +44,21 @@ static void write_bytes(struct channel *channel, struct bytes *bytes)
 {
     uv_buf_t buffer = uv_buf_init((char *)bytes->data, (unsigned)bytes->size);
     uv_write_t *request = buffer.len ? malloc(sizeof *request) : NULL;
+    struct bytes *written = request ? malloc(sizeof *written) : NULL;
 
-    *bytes = (struct bytes){0};
-    if (request) {
-        request->data = buffer.base;
-        if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0)
+    if (written) {
+        *written = *bytes;
+        request->data = written;
+        if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0) {
+            *bytes = (struct bytes){0};
             return;
+        }
     }
     if (buffer.len)
         report_end(channel,
-                   request ? "broke the control channel" : "has no memory left for control messages");
-    free(buffer.base);
+                   written ? "broke the control channel" : "has no memory left for control messages");
+    bytes_free(bytes);
+    free(written);
     free(request);
 }
 
@@ -81,7 +87,8 @@ static void on_timer_closed(uv_handle_t *handle)
     struct channel *channel = handle->data;
     if (channel->tls)
         channel_tls_free(channel->tls);
-    free(channel->codec.received.data);
+    bytes_free(&channel->codec.received);
+    secret_wipe(channel->buffer, sizeof channel->buffer);
     channel->events->closed(channel->owner);
 }
 
@@ -171,6 +178,7 @@ static int take_tls(struct channel *channel, const uint8_t *bytes, size_t size, 
     while ((part = channel_tls_read(tls, plain, problem)) > 0) /* to the last record of these bytes */
         if (taken == 0)
             taken = take_plain(channel, plain, (size_t)part, problem);
+    secret_wipe(plain, sizeof plain);
     write_bytes(channel, &tls->output);
     channel->is_identified = tls->is_established;
     if (closes && channel->is_identified)

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/keylog.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -63,6 +64,14 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
     return 0;
 }
 
+static int write_key(gnutls_session_t session, const char *label, const gnutls_datum_t *secret)
+{
+    gnutls_datum_t client, server;
+    gnutls_session_get_random(session, &client, &server);
+    keylog_secret(label, client.data, secret->data, secret->size);
+    return 0;
+}
+
 /* ---- sending and receiving ---- */
 
 /* Describes the failure. Sends an alert, which carries only its kind, if the other end has not. */
@@ -109,9 +118,7 @@ int channel_tls_flush(struct channel_tls *tls, struct problem *problem)
             return problem_failure(problem, "could not be sent data by TLS: %s", gnutls_strerror((int)part));
         sent += (size_t)part;
     }
-    secret_wipe(tls->unsent.data, tls->unsent.size); /* it had tokens and keys */
-    free(tls->unsent.data);
-    tls->unsent = (struct bytes){0};
+    bytes_free(&tls->unsent);
     return 0;
 }
 
@@ -181,6 +188,7 @@ static int open_session(struct channel_tls *tls)
     if (result < 0)
         return result;
     gnutls_session_set_ptr(tls->session, tls);
+    gnutls_session_set_keylog_function(tls->session, write_key);
     gnutls_transport_set_ptr(tls->session, tls);
     gnutls_transport_set_push_function(tls->session, push);
     gnutls_transport_set_pull_function(tls->session, pull);
@@ -206,8 +214,8 @@ void channel_tls_free(struct channel_tls *tls)
         gnutls_psk_free_server_credentials(tls->server);
     if (tls->client)
         gnutls_psk_free_client_credentials(tls->client);
-    free(tls->unsent.data);
-    free(tls->output.data);
+    bytes_free(&tls->unsent);
+    bytes_free(&tls->output);
     free(tls);
 }
 

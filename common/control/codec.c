@@ -112,15 +112,25 @@ int bytes_append(struct bytes *bytes, const void *data, size_t size)
 {
     if (size > bytes->room - bytes->size) {
         size_t room = 2 * (bytes->size + size);
-        uint8_t *grown = realloc(bytes->data, room);
+        uint8_t *grown = malloc(room); /* realloc(3) would leave a copy behind */
         if (!grown)
             return -1;
-        bytes->data = grown;
-        bytes->room = room;
+        if (bytes->size)
+            memcpy(grown, bytes->data, bytes->size);
+        size_t kept = bytes->size;
+        bytes_free(bytes);
+        *bytes = (struct bytes){.size = kept, .room = room, .data = grown};
     }
     memcpy(bytes->data + bytes->size, data, size);
     bytes->size += size;
     return 0;
+}
+
+void bytes_free(struct bytes *bytes)
+{
+    secret_wipe(bytes->data, bytes->room);
+    free(bytes->data);
+    *bytes = (struct bytes){0};
 }
 
 int control_encode(enum control_type type, const json_t *body, struct bytes *bytes, struct problem *problem)
@@ -139,7 +149,10 @@ int control_encode(enum control_type type, const json_t *body, struct bytes *byt
         return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
                                limit >> 10);
     wire_put32(header, (uint32_t)length);
-    if (bytes_append(bytes, header, sizeof header) == 0 && bytes_append(bytes, text, length) == 0)
+    bool is_appended =
+        bytes_append(bytes, header, sizeof header) == 0 && bytes_append(bytes, text, length) == 0;
+    secret_wipe(text, length);
+    if (is_appended)
         return 0;
     bytes->size = before;
     return refuse_memory(problem);
@@ -196,8 +209,10 @@ int codec_feed(struct codec *codec, const uint8_t *bytes, size_t size, codec_tak
     if (result != 0)
         done = received->size; /* the owner wants no more */
     received->size -= done;
-    if (done) /* musl moves all bytes even by nothing */
+    if (done) { /* musl moves all bytes even by nothing */
         memmove(received->data, received->data + done, received->size);
+        secret_wipe(received->data + received->size, done);
+    }
     codec->broken = result < 0;
     return result;
 }

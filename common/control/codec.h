@@ -42,8 +42,12 @@ struct bytes {
     uint8_t *data;
 };
 
-/* 0, or -1: there is no memory. */
+/* 0, or -1: there is no memory. Control messages have keys and tokens, so memory that becomes free is
+ * overwritten. */
 int bytes_append(struct bytes *bytes, const void *data, size_t size);
+
+/* Overwrites and frees the bytes: there are none then. */
+void bytes_free(struct bytes *bytes);
 
 /* Appends a message with `body` (an object, or NULL; not stolen). Returns 0, or -1 with a failure
  * if the body is too long or has not the fields of its type. */

@@ -2,6 +2,7 @@
 /* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
 #include "security/tls.h"
 
+#include "base/keylog.h"
 #include "base/cleanup.h"
 
 #include <openssl/bio.h>
@@ -181,12 +182,9 @@ static void close_context(void *opaque)
     BIO_meth_free(context->calls);
 }
 
-/* The option --keylog: GnuTLS knows the variable by itself. */
 static void write_key(const SSL *openssl, const char *line)
 {
-    CLEANUP_FILE FILE *file = fopen(getenv("SSLKEYLOGFILE"), "ae");
-    if (file)
-        fprintf(file, "%s\n", line);
+    keylog_write(line);
 }
 
 static int open_context(void *opaque)
@@ -197,7 +195,7 @@ static int open_context(void *opaque)
     context->openssl = SSL_CTX_new(TLS_method());
     if (calls && BIO_meth_set_write(calls, write_calls) && BIO_meth_set_read(calls, read_calls) &&
         BIO_meth_set_ctrl(calls, control) && context->openssl && set_up_context(context)) {
-        if (getenv("SSLKEYLOGFILE"))
+        if (keylog_descriptor() >= 0)
             SSL_CTX_set_keylog_callback(context->openssl, write_key);
         return 0;
     }

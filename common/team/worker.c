@@ -3,6 +3,7 @@
 #include "team/team.h"
 
 #include "base/clock.h"
+#include "base/keylog.h"
 #include "base/threads.h"
 #include "engine/event_loop.h"
 #include "placement/placement.h"
@@ -147,7 +148,7 @@ static int setup_failure(const struct worker *worker, int result, struct problem
 }
 
 /* The descriptors that the thread of a connection uses; the engine of such a thread has none. */
-#define OWN_MAX 4
+#define OWN_MAX 5
 #define OWNERS_MAX 1024 /* each thread copies the descriptors of all: more would take seconds */
 
 /* Gives the thread a table of descriptors of its own, if no other thread gives it new ones or takes
@@ -155,14 +156,14 @@ static int setup_failure(const struct worker *worker, int result, struct problem
 static void own_descriptors(struct worker *worker)
 {
     const struct team *team = worker->team;
-    int kept[OWN_MAX] = {team->wake_pipe[1], worker->shared.source.memory.file};
-    assert(!team->engine->thread_per_connection || worker->count <= OWN_MAX - 2);
+    int kept[OWN_MAX] = {team->wake_pipe[1], worker->shared.source.memory.file, keylog_descriptor()};
+    assert(!team->engine->thread_per_connection || worker->count <= OWN_MAX - 3);
     if (!team->engine->thread_per_connection || worker->job.handover || worker->job.dial ||
         team->worker_count > OWNERS_MAX)
         return;
     for (size_t i = 0; i < worker->count; i++)
-        kept[2 + i] = worker->connections[i].calls.fd;
-    worker->owns_descriptors = descriptors_own(kept, 2 + worker->count);
+        kept[3 + i] = worker->connections[i].calls.fd;
+    worker->owns_descriptors = descriptors_own(kept, 3 + worker->count);
 }
 
 static int start(struct worker *worker, struct problem *problem)

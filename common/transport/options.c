@@ -268,6 +268,12 @@ int transport_socket(const struct plan *plan, enum end end, const struct address
     return -1;
 }
 
+int transport_adopt(const struct plan *plan, enum end end, int fd, struct problem *problem)
+{
+    struct calls calls = {.table = plan->transport->calls, .fd = fd};
+    return set_options(plan, end, &calls, BEFORE_CONNECT, problem);
+}
+
 static int prepare(const struct plan *plan, enum end end, struct calls *calls, struct problem *problem)
 {
     if (plan->ends[end].sets_zerocopy) {

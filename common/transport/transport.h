@@ -63,6 +63,10 @@ int tcp_data_target(struct address *data, const struct address *control, json_in
 int transport_socket(const struct plan *plan, enum end end, const struct address *address,
                      struct problem *problem);
 
+/* Sets these options of a socket that listens already: connections inherit them. 0, or -1 with a
+ * problem. */
+int transport_adopt(const struct plan *plan, enum end end, int fd, struct problem *problem);
+
 /* Sets the options of a connected socket: TCP_NODELAY, and those that accept(2) does not inherit.
  * 0, or -1 with a problem. */
 int transport_prepare(const struct plan *plan, enum end end, int fd, struct problem *problem);

@@ -210,7 +210,7 @@ def server_run(*arguments: str) -> subprocess.CompletedProcess[str]:
 def server_started(listen: str = "127.0.0.1:0", *flags: str,
                    environment: dict[str, str] | None = None) -> Iterator[Server]:
     """A server that is ready; ended, if the test has not done so, and required to end well when
-    told to."""
+    told to. Its sandbox must not have forbidden a call."""
     process = subprocess.Popen([str(SERVER), "--listen", listen, *flags], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, env=environment)
     try:
@@ -220,7 +220,9 @@ def server_started(listen: str = "127.0.0.1:0", *flags: str,
         server = Server(process, json.loads(line)["ready"])
         yield server
         if process.poll() is None:
-            assert server.ended() == 0, process.stderr.read() if process.stderr else ""
+            status = server.ended()
+            said = process.stderr.read() if process.stderr and not process.stderr.closed else ""
+            assert status == 0 and "the sandbox forbids" not in said, said
     finally:
         if process.poll() is None:
             process.kill()

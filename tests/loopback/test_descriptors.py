@@ -81,7 +81,7 @@ def test_a_thread_with_a_table_of_its_own_leaves_signals_to_the_control_thread()
 
 @pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
 def test_a_server_has_as_many_descriptors_after_a_run_as_before(kind: list[str]) -> None:
-    with server_started() as server:
+    with server_started("127.0.0.1:0", "--allow-word", "perf") as server:
         before = files_after_a_run(server)
         for _ in range(3):
             client_json("--json", f"server={server.address}", *words(kind))

@@ -310,7 +310,7 @@ def test_a_server_with_several_threads_that_is_told_to_end_ends_well() -> None:
 
 
 def test_counters_of_perf_are_closed_with_their_run() -> None:
-    with server_started() as server:
+    with server_started("127.0.0.1:0", "--allow-word", "perf") as server:
         words = ["--json", f"server={server.address}", "perf=on", "messages=10", "warmup=0s",
                  "place=free"]
         cpu = json.loads(client_run(*words).stdout)["server"]["threads"][0]["cpu"]

@@ -69,7 +69,7 @@ def offered(uncork: Uncork, line: str) -> list[str]:
     ("uncork table /none wri", []), ("uncork lab u", ["up"]),
     ("uncork lab up link_d", ["link_delay="]), ("uncork list bandw", ["bandwidth"]),
     ("uncork-client plac", ["place="]), ("uncork-client --bat", ["--batch"]),
-    ("uncork-client rounds", []), ("/usr/bin/uncork-server --all", ["--allow-sink"]),
+    ("uncork-client rounds", []), ("/usr/bin/uncork-server --allow-s", ["--allow-sink"]),
     ("uncork run workload=connect transport=",
      [f"transport={name}" for name in ("tcp", "unix", "mptcp")]),
     ("uncork run peer=[::1]:7 workload=pr", []), ("uncork run workload=stream,proxy dep", []),
