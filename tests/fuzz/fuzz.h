@@ -75,3 +75,21 @@ static inline int input_file(const uint8_t *data, size_t size, char path[INPUT_P
     snprintf(path, INPUT_PATH_MAX, "/proc/self/fd/%d", fd);
     return fd;
 }
+
+/* ---- bytes on their way between two ends ---- */
+
+/* Each three bytes of the input are an offset in the stream and what is XORed with its byte. Changes
+ * `size` bytes that follow `passed` others; returns whether any is another now. */
+static inline bool input_change(const struct input *changes, size_t passed, uint8_t *bytes, size_t size)
+{
+    bool changed = false;
+
+    for (size_t at = 0; at + 2 < changes->size; at += 3) {
+        size_t offset = changes->data[at] | (size_t)changes->data[at + 1] << 8;
+        if (offset >= passed && offset < passed + size) {
+            bytes[offset - passed] ^= changes->data[at + 2];
+            changed |= changes->data[at + 2] != 0;
+        }
+    }
+    return changed;
+}

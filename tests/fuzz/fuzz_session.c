@@ -24,6 +24,7 @@
 #define CLIENTS 4
 #define CONNECTIONS 8 /* of data */
 #define STEPS_MAX 64
+#define TURNS 5 /* from a plan to its ready message */
 #define KEYS "fuzz:00112233445566778899aabbccddeeff"
 
 /* What a server may send. */
@@ -91,8 +92,8 @@ static void turn(uv_loop_t *loop, int wait_ms)
 {
     struct pollfd ready = {uv_backend_fd(loop), POLLIN, 0};
     do {
-        uv_run(loop, UV_RUN_NOWAIT);
-        uv_run(loop, UV_RUN_NOWAIT);
+        for (int i = 0; i < TURNS; i++)
+            uv_run(loop, UV_RUN_NOWAIT);
     } while (wait_ms-- > 0 && poll(&ready, 1, 1) >= 0);
 }
 
@@ -199,7 +200,8 @@ static void send_any(int fd)
     } else if (type == CONTROL_DRAIN) {
         bytes = json_array();
         for (unsigned i = 0; i < choice >> 5; i++)
-            json_array_append_new(bytes, json_integer((json_int_t)input_byte(&input) << input_byte(&input) % 57));
+            json_array_append_new(bytes,
+                                  json_integer((json_int_t)input_byte(&input) << input_byte(&input) % 57));
         body = json_pack("{s:s, s:o}", "end", end, "bytes", bytes);
     } else if (type == CONTROL_DRAINING) {
         body = json_pack("{s:s}", "end", end);
@@ -217,7 +219,22 @@ static void send_any(int fd)
 
 /* ---- steps ---- */
 
-enum step { CONNECT, PLAN, MESSAGE, FRAME, BYTES, PAUSE, HALF_CLOSE, CLOSE, JOIN, DATA, SILENCE, WAIT, STOP, STEPS };
+enum step {
+    CONNECT,
+    PLAN,
+    MESSAGE,
+    FRAME,
+    BYTES,
+    PAUSE,
+    HALF_CLOSE,
+    CLOSE,
+    JOIN,
+    DATA,
+    SILENCE,
+    WAIT,
+    STOP,
+    STEPS
+};
 
 /* The hello of a data connection: whole, cut, or with another token. */
 static void join(int *fd, uint8_t number)
@@ -277,7 +294,7 @@ static void take_step(const struct listener *listener)
         join(data, first >> 4);
         break;
     case SILENCE: /* zeros: the content of a run without verify= */
-        send_bytes(*data, zeros, 1 + 16 * (size_t)input_byte(&input));
+        send_bytes(*data, zeros, 16 * (size_t)input_byte(&input));
         while (*data >= 0 && recv(*data, zeros, sizeof zeros, MSG_DONTWAIT) > 0)
             memset(zeros, 0, sizeof zeros);
         break;
