@@ -73,8 +73,7 @@ def run_target(name: str, seconds: int) -> dict[str, Any]:
     text = log.read_text(errors="replace")
     done = re.search(r"stat::number_of_executed_units: *(\d+)", text)
     executions = int(done[1]) if done and seconds else len(seeds)
-    print(f"{'FAILED' if status else 'ok':<7}{name:<12}{executions:>12,} executions".replace(",", " "),
-          flush=True)
+    print(f"{'FAILED' if status else 'ok':<7}{name:<12}{executions:>10} executions", flush=True)
     if status:
         print(*text.splitlines()[-40:], f"the input is at {found}*", sep="\n", flush=True)
     return {"executions": executions, "seeds": len(seeds), "failed": bool(status)}
@@ -84,7 +83,8 @@ def run_all(names: list[str], minutes: float) -> dict[str, dict[str, Any]]:
     at_once = os.cpu_count() or 1
     seconds = max(1, int(minutes * 60 * at_once / len(names))) if minutes else 0
     with ThreadPoolExecutor(at_once) as pool:
-        return dict(zip(names, pool.map(lambda name: run_target(name, seconds), names), strict=True))
+        done = pool.map(lambda name: run_target(name, seconds), names)
+        return dict(zip(names, done, strict=True))
 
 
 # ---- merging ----
@@ -96,8 +96,8 @@ def merge(name: str) -> None:
         for seed in (SEEDS / name).iterdir():
             shutil.copy(seed, folder)
         before = {path.name for path in folder.iterdir()}
-        call(program("asan", name), "-merge=1", "-use_counters=0", "-timeout=20", folder, grown(name),
-             log=BUILD / f"{name}-merge.log")
+        call(program("asan", name), "-merge=1", "-use_counters=0", "-timeout=20", folder,
+             grown(name), log=BUILD / f"{name}-merge.log")
         new = sorted((path for path in folder.iterdir() if path.name not in before),
                      key=lambda path: (path.stat().st_size, path.name))
         kept = [path for path in new if path.stat().st_size <= KEPT_BYTES][:KEPT_MAX]
@@ -115,7 +115,8 @@ def coverage(names: list[str]) -> dict[str, Any]:
     shutil.rmtree(profiles, ignore_errors=True)
     for name in names:
         call(program("coverage", name), "-runs=0", SEEDS / name, grown(name),
-             log=BUILD / f"{name}-coverage.log", LLVM_PROFILE_FILE=str(profiles / f"{name}.profraw"))
+             log=BUILD / f"{name}-coverage.log",
+             LLVM_PROFILE_FILE=str(profiles / f"{name}.profraw"))
     merged = profiles / "all.profdata"
     subprocess.run(["llvm-profdata", "merge", "-sparse", "-o", merged, *profiles.glob("*.profraw")],
                    check=True)
@@ -145,7 +146,8 @@ def main() -> int:
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(known))
     parser.add_argument("--minutes", type=float, default=0, metavar="N",
                         help="fuzz for so long, all targets together (default: seeds only)")
-    parser.add_argument("--merge", action="store_true", help="then add few small inputs to the seeds")
+    parser.add_argument("--merge", action="store_true",
+                        help="then add few small inputs to the seeds")
     parser.add_argument("--coverage", action="store_true",
                         help="then count the lines that are reached")
     parser.add_argument("--json", type=Path, metavar="FILE",

@@ -132,11 +132,13 @@ static int on_message(void *owner, enum control_type type, const json_t *body)
     abort_if((type == CONTROL_REFUSED || type == CONTROL_FAILED) && !*control_text(body, "text"));
     if (type != CONTROL_READY)
         return 0;
+    const char *path = control_text(body, "path");
     data_address = *address;
-    if (address->any.sa_family == AF_UNIX)
-        abort_if(address_set_path(&data_address, control_text(body, "path")) < 0);
-    else
-        address_set_port(&data_address, (int)json_integer_value(json_object_get(body, "port")));
+    if (*path) /* the plan has the transport, whatever that of the control channel */
+        abort_if(address_set_path(&data_address, path) < 0);
+    else if (address->any.sa_family == AF_UNIX)
+        abort_if(address_parse_numeric(&data_address, "127.0.0.1:0", &(struct problem){0}) < 0);
+    address_set_port(&data_address, (int)json_integer_value(json_object_get(body, "port")));
     abort_if(hex_parse(token, TOKEN_SIZE, control_text(body, "token")) < 0);
     return 0;
 }
