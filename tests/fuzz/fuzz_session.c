@@ -5,26 +5,16 @@
  * The server is that of uncork-server but for main.c. The clients are steps of the input, between
  * turns of its loop. Time is real time and what the steps skip; work for a thread of libuv is done
  * by the loop. Only data threads run at the same time. */
-#include "fuzz.h"
+#include "world.h"
 
-#include "base/bytes.h"
-#include "base/clock.h"
-#include "base/version.h"
-#include "connection/memory.h"
-#include "control/codec.h"
 #include "control/hello.h"
 #include "server/modes.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <stdatomic.h>
-#include <stdio.h>
-#include <sys/syscall.h>
 
 #define CLIENTS 4
 #define CONNECTIONS 8 /* of data */
 #define STEPS_MAX 64
-#define TURNS 5 /* from a plan to its ready message */
 #define KEYS "fuzz:00112233445566778899aabbccddeeff"
 
 /* What a server may send. */
@@ -39,73 +29,6 @@ static struct client {
 } clients[CLIENTS];
 static int connections[CONNECTIONS];
 static struct address data_address; /* of the last ready message; size 0: there was none */
-static uint8_t token[TOKEN_SIZE];
-static struct input input;
-static char folder[] = "/tmp/uncork-fuzz-XXXXXX";
-
-/* ---- the world of the server ---- */
-
-static _Atomic uint64_t skipped_ns;
-
-int clock_gettime(clockid_t id, struct timespec *time)
-{
-    long result = syscall(SYS_clock_gettime, id, time);
-    if (id != CLOCK_MONOTONIC && id != CLOCK_MONOTONIC_COARSE && id != CLOCK_BOOTTIME)
-        return (int)result;
-    uint64_t ns = (uint64_t)time->tv_nsec + skipped_ns;
-    time->tv_sec += (time_t)(ns / NS_PER_S);
-    time->tv_nsec = (long)(ns % NS_PER_S);
-    return (int)result;
-}
-
-struct work {
-    uv_timer_t timer;
-    uv_work_t *request;
-    uv_after_work_cb after;
-};
-
-static void on_work_closed(uv_handle_t *timer)
-{
-    free(timer);
-}
-
-static void on_work_done(uv_timer_t *timer)
-{
-    const struct work *work = (struct work *)timer;
-    work->after(work->request, 0);
-    uv_close((uv_handle_t *)timer, on_work_closed);
-}
-
-int __wrap_uv_queue_work(uv_loop_t *loop, uv_work_t *request, uv_work_cb does, uv_after_work_cb after);
-int __wrap_uv_queue_work(uv_loop_t *loop, uv_work_t *request, uv_work_cb does, uv_after_work_cb after)
-{
-    struct work *work = malloc(sizeof *work);
-    abort_if(!work);
-    *work = (struct work){.request = request, .after = after};
-    uv_timer_init(loop, &work->timer);
-    does(request);
-    return uv_timer_start(&work->timer, on_work_done, 0, 0);
-}
-
-void __real_probe_counters(void);
-void __wrap_probe_counters(void);
-void __wrap_probe_counters(void)
-{
-    static bool is_done;
-    if (!is_done) /* it sleeps */
-        __real_probe_counters();
-    is_done = true;
-}
-
-/* Turns the loop. `wait_ms`: data threads may do something meanwhile. */
-static void turn(uv_loop_t *loop, int wait_ms)
-{
-    struct pollfd ready = {uv_backend_fd(loop), POLLIN, 0};
-    do {
-        for (int i = 0; i < TURNS; i++)
-            uv_run(loop, UV_RUN_NOWAIT);
-    } while (wait_ms-- > 0 && poll(&ready, 1, 1) >= 0);
-}
 
 /* ---- clients ---- */
 
@@ -119,13 +42,6 @@ static int connect_to(const struct address *address)
         return fd;
     close(fd);
     return -1;
-}
-
-static void disconnect(int *fd)
-{
-    if (*fd >= 0)
-        close(*fd);
-    *fd = -1;
 }
 
 static void leave(struct client *client)
@@ -166,22 +82,6 @@ static void receive(struct client *client, const struct listener *listener)
                                 (void *)(uintptr_t)&listener->address, &problem) != 0);
 }
 
-static void send_bytes(int fd, const void *bytes, size_t size)
-{
-    if (fd >= 0)
-        (void)!send(fd, bytes, size, MSG_DONTWAIT | MSG_NOSIGNAL);
-}
-
-static void send_message(int fd, enum control_type type, json_t *body)
-{
-    struct problem problem = {0};
-    struct bytes bytes = {0};
-    if (control_encode(type, body, &bytes, &problem) == 0)
-        send_bytes(fd, bytes.data, bytes.size);
-    free(bytes.data);
-    json_decref(body);
-}
-
 /* Words between blanks, of a client on this machine. */
 static void send_plan(int fd, enum end end)
 {
@@ -195,38 +95,6 @@ static void send_plan(int fd, enum end end)
     send_message(fd, CONTROL_PLAN,
                  json_pack("{s:s, s:s, s:s, s:o}", "version", UNCORK_VERSION, "end", end_names[end], "host",
                            "fuzz", "words", words));
-}
-
-/* A message of any type, whose values come from the input. */
-static void send_any(int fd)
-{
-    enum control_type type = input_byte(&input) % CONTROL_TYPE_COUNT;
-    uint8_t choice = input_byte(&input);
-    const char *end = end_names[choice % END_COUNT];
-    char tokens[2 * TOKEN_SIZE + 1];
-    json_t *body = NULL, *bytes;
-
-    hex_format(tokens, token, TOKEN_SIZE);
-    if (type == CONTROL_ASK) {
-        body = json_pack("{s:s}", "version", choice & 1 ? "" : UNCORK_VERSION);
-    } else if (type == CONTROL_DRAIN) {
-        bytes = json_array();
-        for (unsigned i = 0; i < choice >> 5; i++)
-            json_array_append_new(bytes,
-                                  json_integer((json_int_t)input_byte(&input) << input_byte(&input) % 57));
-        body = json_pack("{s:s, s:o}", "end", end, "bytes", bytes);
-    } else if (type == CONTROL_DRAINING) {
-        body = json_pack("{s:s}", "end", end);
-    } else if (type == CONTROL_FAILED || type == CONTROL_REFUSED) {
-        body = json_pack("{s:s, s:s*, s:s}", "kind", "failed", "phase", type == CONTROL_FAILED ? "run" : NULL,
-                         "text", "because");
-    } else if (type == CONTROL_SINK) {
-        body = json_pack("{s:o, s:s, s:s, s:s}", "address", json_sprintf("unix:%s/%d", folder, choice & 1),
-                         "token", choice & 2 ? "x" : tokens, "key", "", "host", "fuzz");
-    } else if (type == CONTROL_REPORT || type == CONTROL_FACTS) {
-        body = json_pack("{s:{}}", "value");
-    }
-    send_message(fd, type, body);
 }
 
 /* ---- steps ---- */
@@ -380,9 +248,7 @@ static void run_server(const uint8_t *data, size_t size)
 
 int LLVMFuzzerInitialize(int *count, char ***arguments)
 {
-    abort_if(!mkdtemp(folder) || !(stderr = fopen("/dev/null", "we"))); /* the log of the server */
-    signal(SIGPIPE, SIG_IGN);
-    memory_bound_set(8 << 20);
+    world_open();
     run_server(NULL, 0); /* descriptors that stay open for the whole process are open now */
     return 0;
 }
