@@ -20,10 +20,15 @@ static const char *const call_names[COUNTED_COUNT] = {SHARED_CALLS(CALL_NAME)};
 static const char *const role_names[] = {
     [ROLE_INHERITED] = "inherited", [ROLE_ACCEPTED] = "accepted", [ROLE_CONNECTED] = "connected"};
 
-/* A count of the program, which may write any number into the memory that it shares. */
+/* The sum of counts of the program, which may write any number into the memory that it shares. */
+static uint64_t count_sum(uint64_t sum, uint64_t count)
+{
+    return count < INT64_MAX - sum ? sum + count : INT64_MAX;
+}
+
 static json_t *count_json(uint64_t count)
 {
-    return json_integer(count < INT64_MAX ? (json_int_t)count : INT64_MAX);
+    return json_integer((json_int_t)count_sum(0, count));
 }
 
 static uint32_t known_fragments(const struct shared_shape *shape)
@@ -227,9 +232,9 @@ json_t *report_make(const struct shared *written, const char *subject, double ca
         if (shared->kinds[i].connections)
             json_array_append_new(kinds, kind_json(&shared->kinds[i], subject));
     for (size_t call = 0; call < COUNTED_COUNT; call++) {
-        calls += shared->calls[call];
+        calls = count_sum(calls, shared->calls[call]);
         for (size_t i = 0; i < SHARED_KINDS; i++)
-            calls += shared->kinds[i].calls[call];
+            calls = count_sum(calls, shared->kinds[i].calls[call]);
     }
     override_format(&shared->change, change, sizeof change);
     return json_pack("{s:s, s:I, s:o, s:f, s:o, s:s*, s:o}", "override", change, "processes",
