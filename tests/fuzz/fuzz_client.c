@@ -31,6 +31,7 @@ static const char *const shapes[][9] = {
     {UNIX, "warmup=0s", "workload=proxy", "connections=2", "engine=poll"},
     {UNIX, "warmup=0s", "security=gnutls", "write=writev"},
     {UNIX, "warmup=0s", "protocol=resp", "op=get:32", "verify=on"},
+    {"place=free", "transport=unix", "messages=2", "warmup=0s", "message=16", "reply=16", "engine=block"},
 };
 #undef UNIX
 #define SHAPES (sizeof shapes / sizeof *shapes)
