@@ -8,6 +8,7 @@
 
 #include "base/bytes.h"
 #include "base/clock.h"
+#include "base/files.h"
 #include "base/version.h"
 #include "connection/memory.h"
 #include "control/codec.h"
@@ -88,8 +89,14 @@ static void turn(uv_loop_t *loop, int wait_ms)
     } while (wait_ms-- > 0 && poll(&ready, 1, 1) >= 0);
 }
 
+static void remove_folder(void)
+{
+    folder_remove(folder);
+}
+
 static void world_open(void)
 {
+    atexit(remove_folder);
     abort_if(!mkdtemp(folder) || !(stderr = fopen("/dev/null", "we"))); /* the log */
     signal(SIGPIPE, SIG_IGN);
     memory_bound_set(8 << 20);
