@@ -67,7 +67,8 @@ void reach_check_all(const struct shared *shared, struct problem *problem);
 
 /* The whole report: docs/record.md has its keys. `subject`: the program as a value of subject=,
  * other words may follow; NULL: no subject. `call_ns`: ns that the library adds to a call. `limit`:
- * what the library cannot see or change in this program; "": nothing known. New reference. */
+ * what the library cannot see or change in this program; "": nothing known. New reference. The program
+ * may have written anything into the memory. Only one thread may call it. */
 json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit);
 
 /* Prints the report for people. Lines have at most 100 columns if the paths are short. */

@@ -5,6 +5,7 @@
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/param.h>
 #include <sys/socket.h>
 
 #define SHAPES_SHOWN 4
@@ -18,6 +19,17 @@ static const char *const call_names[COUNTED_COUNT] = {SHARED_CALLS(CALL_NAME)};
 
 static const char *const role_names[] = {
     [ROLE_INHERITED] = "inherited", [ROLE_ACCEPTED] = "accepted", [ROLE_CONNECTED] = "connected"};
+
+/* The sum of counts of the program, which may write any number into the memory that it shares. */
+static uint64_t count_sum(uint64_t sum, uint64_t count)
+{
+    return count < INT64_MAX - sum ? sum + count : INT64_MAX;
+}
+
+static json_t *count_json(uint64_t count)
+{
+    return json_integer((json_int_t)count_sum(0, count));
+}
 
 static uint32_t known_fragments(const struct shared_shape *shape)
 {
@@ -150,7 +162,7 @@ static json_t *calls_json(const _Atomic uint64_t calls[COUNTED_COUNT])
     json_t *counts = json_object();
     for (size_t call = 0; call < COUNTED_COUNT; call++)
         if (calls[call])
-            json_object_set_new(counts, call_names[call], json_integer((json_int_t)calls[call]));
+            json_object_set_new(counts, call_names[call], count_json(calls[call]));
     return counts;
 }
 
@@ -166,8 +178,8 @@ static json_t *shape_json(const struct shared_shape *shape)
                                         "call", call_names[FRAGMENT_CALL(one) % COUNTED_COUNT], "more",
                                         !!(one & FRAGMENT_MORE), "corked", !!(one & FRAGMENT_CORKED)));
     }
-    return json_pack("{s:I, s:I, s:b, s:s, s:o}", "groups", (json_int_t)shape->groups, "sends",
-                     (json_int_t)shape->sends, "rounded", (int)shape->rounded, "text",
+    return json_pack("{s:o, s:I, s:b, s:s, s:o}", "groups", count_json(shape->groups), "sends",
+                     (json_int_t)shape->sends, "rounded", !!shape->rounded, "text",
                      shape_text(text, shape, AS_CALLS), "fragments", fragments);
 }
 
@@ -182,7 +194,7 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
 
     /* Most frequent first. Not by qsort(3): the program may count groups at the same time. */
     for (const struct shared_shape *shape = kind->shapes; shape < kind->shapes + SHARED_SHAPES; shape++) {
-        if (!shape->groups)
+        if (!shape->groups || !shape->sends)
             continue;
         size_t at = count++;
         for (; at > 0 && sorted[at - 1]->groups < shape->groups; at--)
@@ -196,34 +208,37 @@ static json_t *kind_json(const struct shared_kind *kind, const char *subject)
         role_names[kind->name.role % 3], "path", path_size ? json_stringn(kind->name.path, path_size) : NULL,
         "port", port ? json_integer(port) : NULL, "calls", calls_json(kind->calls), "nodelay",
         is_read && kind->nodelay >= 0 ? json_boolean(kind->nodelay) : NULL, "sndbuf_bytes",
-        is_read ? json_integer(kind->sndbuf_bytes) : NULL, "rcvbuf_bytes",
-        is_read ? json_integer(kind->rcvbuf_bytes) : NULL, "shapes", shapes);
+        is_read ? json_integer(MAX(kind->sndbuf_bytes, 0)) : NULL, "rcvbuf_bytes",
+        is_read ? json_integer(MAX(kind->rcvbuf_bytes, 0)) : NULL, "shapes", shapes);
     if (count)
         add_advice(report, kind, sorted[0], subject);
     else
         json_object_set_new(report, "says", json_string("The library saw no send."));
-#define SET_COUNT(name) json_object_set_new(report, #name, json_integer((json_int_t)kind->name));
+#define SET_COUNT(name) json_object_set_new(report, #name, count_json(kind->name));
     KIND_COUNTS(SET_COUNT)
     return report;
 }
 
-json_t *report_make(const struct shared *shared, const char *subject, double call_ns, const char *limit)
+/* Of a copy: the program may still write, and what was checked must not change. */
+json_t *report_make(const struct shared *written, const char *subject, double call_ns, const char *limit)
 {
+    static struct shared copy;
+    const struct shared *shared = memcpy(&copy, written, sizeof copy);
     json_t *kinds = json_array();
-    json_int_t calls = 0;
+    uint64_t calls = 0;
     char change[128];
 
     for (size_t i = 0; i < SHARED_KINDS; i++)
         if (shared->kinds[i].connections)
             json_array_append_new(kinds, kind_json(&shared->kinds[i], subject));
     for (size_t call = 0; call < COUNTED_COUNT; call++) {
-        calls += (json_int_t)shared->calls[call];
+        calls = count_sum(calls, shared->calls[call]);
         for (size_t i = 0; i < SHARED_KINDS; i++)
-            calls += (json_int_t)shared->kinds[i].calls[call];
+            calls = count_sum(calls, shared->kinds[i].calls[call]);
     }
     override_format(&shared->change, change, sizeof change);
-    return json_pack("{s:s, s:I, s:I, s:f, s:o, s:s*, s:o}", "override", change, "processes",
-                     (json_int_t)shared->process_count, "calls_seen", calls, "call_ns", call_ns,
+    return json_pack("{s:s, s:I, s:o, s:f, s:o, s:s*, s:o}", "override", change, "processes",
+                     (json_int_t)shared->process_count, "calls_seen", count_json(calls), "call_ns", call_ns,
                      "other_calls", calls_json(shared->calls), "limit", *limit ? limit : NULL, "connections",
                      kinds);
 }

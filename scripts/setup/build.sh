@@ -14,6 +14,9 @@ tree_options() {
     asan)
         printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER=clang -DUNCORK_SANITIZE=address -DUNCORK_FUZZ=ON
         ;;
+    coverage)
+        printf '%s\n' -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang -DUNCORK_SANITIZE=coverage -DUNCORK_FUZZ=ON
+        ;;
     tsan) printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DUNCORK_SANITIZE=thread ;;
     systems/*) echo -DCMAKE_BUILD_TYPE=Debug ;;
     portability/*) echo -DCMAKE_BUILD_TYPE=Release ;;

@@ -43,6 +43,16 @@ suite_test() {
     return $status
 }
 
+# fuzz_count [OPTION...]: runs tests/fuzz/run, and counts its targets.
+fuzz_count() {
+    local status=0
+    tests/fuzz/run "$@" | tee "$LOGS/fuzz-lines.log"
+    status=${PIPESTATUS[0]}
+    count passed "$(grep -c '^ok ' "$LOGS/fuzz-lines.log")"
+    count failed "$(grep -c '^FAILED ' "$LOGS/fuzz-lines.log")"
+    return "$status"
+}
+
 # Options of suite_test to run several files at a time: one more than processors, as many tests
 # wait.
 # shellcheck disable=SC2034  # used by steps

@@ -7,13 +7,13 @@ import json
 import os
 import resource
 import socket
-import struct
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from control import Channel, connect, data_join, long_value_receive, plan_send
-from programs import Server, client_json, client_run, cpu_seconds, server_started
+from control import Channel, connect, data_join, long_value_receive, message_pack, plan_send
+from programs import Server, client_json, client_run, cpu_seconds, port_free, server_started
 
 VERSION = client_json("--list=json")[0]["uncork"]
 ONE_REQUEST = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
@@ -102,30 +102,6 @@ def test_facts_are_told_once_and_to_nobody_who_runs() -> None:
         assert works(server.address)
 
 
-@pytest.mark.parametrize(
-    "garbage",
-    [
-        b"GET / HTTP/1.1\r\n\r\n",
-        struct.pack(">I", 0),
-        struct.pack(">I", 1 << 30),
-        struct.pack(">I", 2) + b"[]",
-        struct.pack(">I", 4) + b"{{{{",
-        struct.pack(">I", 16) + b'{"type":"joined"',
-        struct.pack(">I", 17) + b'{"type":"joined"}',
-        struct.pack(">I", 15) + b'{"type":"nope"}',
-        struct.pack(">I", 15) + b'{"type":"plan"}',
-    ],
-)
-def test_garbage_ends_its_own_session_only(garbage: bytes) -> None:
-    with server_started() as server:
-        channel = connect(server.address)
-        channel.settimeout(10)
-        channel.sendall(garbage)
-        while channel.recv(4096):
-            pass
-        assert works(server.address)
-
-
 def test_another_version_is_refused_by_name() -> None:
     with server_started() as server:
         answer = plan_send(Channel(server.address), "9.9.9", *ONE_REQUEST)
@@ -210,3 +186,31 @@ def test_facts_of_both_ends_are_told() -> None:
         assert facts["client"]["id"] == facts["server"]["id"]
         assert facts["server"]["device"]["name"] == "lo"
         assert facts["server"]["sysctl"]["net.ipv4.tcp_congestion_control"]
+
+
+def test_reports_after_a_refused_data_connection_are_no_figures() -> None:
+    """While the client waits for the reason, every other end reports."""
+    figures = {"threads": [{"bytes_sent": 0, "bytes_received": 0}]}
+    ready = {"port": port_free(), "path": "", "token": "00" * 16, "key": "00" * 32,
+             "handshake": "psk", "host": "a"}
+
+    def play(listener: socket.socket, wait_s: float) -> None:
+        connection = listener.accept()[0]
+        with connection:
+            connection.recv(65536)
+            connection.sendall(message_pack("ready", **ready))
+            time.sleep(wait_s)
+            connection.sendall(message_pack("report", value=figures))
+            while connection.recv(65536):
+                pass
+
+    with (socket.create_server(("127.0.0.1", 0)) as server,
+          socket.create_server(("127.0.0.1", 0)) as proxy, ThreadPoolExecutor(2) as pool):
+        played = [pool.submit(play, server, 0.1), pool.submit(play, proxy, 0.15)]
+        done = client_run(f"server=127.0.0.1:{server.getsockname()[1]}", "place=free",
+                          "duration=10ms", "workload=proxy",
+                          f"via=127.0.0.1:{proxy.getsockname()[1]}")
+        for one in played:
+            one.result()
+    assert done.returncode == 1, done
+    assert done.stderr.startswith("uncork-client: failed: cannot connect to"), done

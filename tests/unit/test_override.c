@@ -241,6 +241,20 @@ TEST(a_subject_is_measured_by_its_name)
                         "uncork run subject=qemu-nbd protocol=nbd override=none,more:64");
 }
 
+TEST(a_program_may_write_anything_into_the_memory_of_its_report)
+{
+    counts("none", AF_INET, 0);
+    shape_add(UINT64_MAX, 0, NULL);
+    assert_advice("The library saw no send.", "", "");
+    SHAPE(UINT64_MAX, 38);
+    shared.calls[0] = shared.calls[1] = INT64_MAX;
+    CLEANUP_JSON json_t *report = report_make(&shared, NULL, 0, "");
+    json_t *kinds = json_object_get(report, "connections"), *one = json_array_get(kinds, 0);
+    json_t *shape = json_array_get(json_object_get(one, "shapes"), 0);
+    assert_int_equal(json_integer_value(json_object_get(report, "calls_seen")), INT64_MAX);
+    assert_int_equal(json_integer_value(json_object_get(shape, "groups")), INT64_MAX);
+}
+
 TEST(the_report_has_what_is_known_and_nothing_else)
 {
     counts("more:64", AF_INET, 0);
