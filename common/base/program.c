@@ -2,6 +2,7 @@
 #include "base/program.h"
 
 #include "base/clock.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -125,10 +126,13 @@ void option_print(const struct option_help *options, int column)
 }
 
 #define NEEDED 4 /* descriptors that libuv opens up to that pipe, and one more */
+#define POOL 4   /* threads of libuv */
 
 int loop_open(uv_loop_t *loop, struct problem *problem)
 {
     int free_fds[NEEDED], count = 0;
+    if (threads_probe(POOL, problem) < 0)
+        return -1;
     while (count < NEEDED && (free_fds[count] = dup(STDIN_FILENO)) >= 0)
         count++;
     int result = count < NEEDED ? -errno : 0;
