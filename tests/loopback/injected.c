@@ -19,6 +19,8 @@
 #define SHARED_FILE 1      /* MAP_SHARED */
 #define READ_AND_WRITE 3   /* PROT_READ | PROT_WRITE */
 #define OWN_ENTRY 9        /* AT_ENTRY */
+#define FROM_HERE 1       /* SEEK_CUR */
+#define BOTH_WAYS 2       /* SHUT_RDWR */
 #define OPEN_BOTH 02       /* O_RDWR */
 #define OF_SOCKETS 1, 3    /* SOL_SOCKET, SO_TYPE */
 
@@ -41,14 +43,17 @@ enum row {
     NO_ROW,
 #define BY_HAND(name) ROW_##name,
 #define CALL(type, name, ...) ROW_##name,
+#define SOCKET_CALL CALL
 #define SPARED(library, calls, why)
 #include "injected.def"
 #undef BY_HAND
 #undef CALL
+#undef SOCKET_CALL
 #undef SPARED
 };
 
 extern int getpid(void);
+extern long lseek(int fd, long at, int from);
 extern unsigned long getauxval(unsigned long type);
 extern char *getenv(const char *name), *program_invocation_short_name;
 
@@ -57,10 +62,12 @@ static const struct {
 } spared[] = {
 #define BY_HAND(name)
 #define CALL(...)
+#define SOCKET_CALL(...)
 #define SPARED(library, calls, why) {library, calls},
 #include "injected.def"
 #undef BY_HAND
 #undef CALL
+#undef SOCKET_CALL
 #undef SPARED
 };
 
@@ -187,7 +194,22 @@ void free(void *block)
     next(block);
 }
 
-/* ---- calls that libuv makes for itself: their failure is an abort(3) ---- */
+/* ---- connections that break ---- */
+
+int shutdown(int fd, int how);
+
+/* Where the peer is said to be gone, it is. */
+static void break_if(int error, int fd)
+{
+    static typeof(shutdown) *next;
+    if (!next)
+        *(void **)&next = dlsym(RTLD_NEXT, "shutdown");
+    if (error == EPIPE || error == ECONNRESET)
+        next(fd, BOTH_WAYS);
+    errno = error;
+}
+
+/* ---- calls that are spared in part ---- */
 
 ssize_t read(int fd, void *data, size_t size);
 ssize_t write(int fd, const void *data, size_t size);
@@ -195,21 +217,21 @@ int pthread_create(size_t *thread, const void *attributes, void *(*start)(void *
 int pipe2(int *fds, int flags);
 int getsockopt(int fd, int level, int name, void *value, void *size);
 
-/* The wake-up of a loop, or the pipe of its signals. */
-static int is_of_loop(int fd, const void *caller)
+/* An eventfd or a pipe: this process has both ends, so that no call on it fails. */
+static int is_wake_up(int fd)
 {
     static typeof(getsockopt) *next;
     int type, size = sizeof type;
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "getsockopt");
-    return is_of(caller, "/libuv") && next(fd, OF_SOCKETS, &type, &size) < 0;
+    return next(fd, OF_SOCKETS, &type, &size) < 0 && lseek(fd, 0, FROM_HERE) < 0;
 }
 
 ssize_t read(int fd, void *data, size_t size)
 {
     int error;
     NEXT(read);
-    if (counts() && !is_of_loop(fd, __builtin_return_address(0)) && FAILS(read, EIO, EINTR))
+    if (counts() && !is_wake_up(fd) && FAILS(read, EIO, EINTR))
         return errno = error, -1;
     return next(fd, data, size);
 }
@@ -218,8 +240,8 @@ ssize_t write(int fd, const void *data, size_t size)
 {
     int error;
     NEXT(write);
-    if (counts() && !is_of_loop(fd, __builtin_return_address(0)) && FAILS(write, EPIPE, ENOSPC))
-        return errno = error, -1;
+    if (counts() && !is_wake_up(fd) && FAILS(write, EPIPE, ENOSPC))
+        return break_if(error, fd), -1;
     return next(fd, data, size);
 }
 
@@ -259,6 +281,18 @@ int pthread_create(size_t *thread, const void *attributes, void *(*start)(void *
         if (FAILS(name, __VA_ARGS__)) {                                                                      \
             errno = error;                                                                                   \
             return failed;                                                                                   \
+        }                                                                                                    \
+        return next arguments;                                                                               \
+    }
+#define SOCKET_CALL(type, name, parameters, arguments, ...)                                                  \
+    type name parameters;                                                                                    \
+    type name parameters                                                                                     \
+    {                                                                                                        \
+        int error = 0;                                                                                       \
+        NEXT(name);                                                                                          \
+        if (FAILS(name, __VA_ARGS__)) {                                                                      \
+            break_if(error, fd);                                                                             \
+            return -1;                                                                                       \
         }                                                                                                    \
         return next arguments;                                                                               \
     }
