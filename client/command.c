@@ -180,8 +180,7 @@ static void on_prepared(uv_work_t *preparation, int status)
     struct command *command = preparation->data;
 
     if (!command->is_closing && command->problem.kind == PROBLEM_NONE &&
-        supervisor_start(command, &command->problem) == 0 &&
-        watch_answers(command, &command->problem) == 0) {
+        supervisor_start(command, &command->problem) == 0 && watch_answers(command, &command->problem) == 0) {
         command->answers.data = command;
         command->open_parts++;
         uv_poll_start(&command->answers, UV_READABLE, on_answer);

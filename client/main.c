@@ -86,7 +86,9 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
         if (word || append_cell(cells, words, count, &why) < 0)
             return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
     }
-    return ferror(file) ? problem_of_kind(problem, problem_kind_of_file(errno), "%s: %s", path, strerror(errno)) : 0;
+    return ferror(file)
+               ? problem_of_kind(problem, problem_kind_of_file(errno), "%s: %s", path, strerror(errno))
+               : 0;
 }
 
 static int read_cells(struct cells *cells, const struct options *options, struct problem *problem)
@@ -97,7 +99,8 @@ static int read_cells(struct cells *cells, const struct options *options, struct
         return read_lines(cells, stdin, "standard input", problem);
     CLEANUP_FILE FILE *file = fopen(options->file, "re");
     if (!file)
-        return problem_of_kind(problem, problem_kind_of_file(errno), "%s: %s", options->file, strerror(errno));
+        return problem_of_kind(problem, problem_kind_of_file(errno), "%s: %s", options->file,
+                               strerror(errno));
     return read_lines(cells, file, options->file, problem);
 }
 
