@@ -325,9 +325,10 @@ static int take_plan(struct client_session *client, const json_t *body, struct p
         return problem_failure(problem, "no memory for a plan of %zu words", count);
     for (size_t i = 0; i < count; i++)
         texts[i] = json_string_value(json_array_get(words, i));
-    if (plan_parse(&client->plan, texts, count, problem) < 0 ||
-        exclusions_check(STAGE_session, &client->plan, client->end,
-                         channel_is_private(&client->channel) ? 0 : FACT_PUBLIC_CHANNEL, problem) < 0)
+    int is_private = channel_is_private(&client->channel, problem);
+    if (is_private < 0 || plan_parse(&client->plan, texts, count, problem) < 0 ||
+        exclusions_check(STAGE_session, &client->plan, client->end, is_private ? 0 : FACT_PUBLIC_CHANNEL,
+                         problem) < 0)
         return -1;
     if (plan_is_timed(&client->plan) && client->plan.duration_ns > longest_ns)
         return problem_failure(problem, "duration=%s: this server allows %s (--max-time)",

@@ -93,7 +93,7 @@ struct listener {
     uint64_t unlogged;     /* lines that listener_log_rarely() did not print since the last one */
     uint64_t next_line_ms; /* loop time before which it prints no other */
     bool is_occupied, is_quiet, is_stopped;
-    bool is_ready; /* the ready line is printed */
+    bool is_ready;                 /* the ready line is printed */
     struct problem first_rejected; /* before it: why the first client was rejected, mostly the trial */
 };
 

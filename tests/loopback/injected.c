@@ -202,7 +202,7 @@ static void break_if(int error, int fd)
     static typeof(shutdown) *next;
     if (!next)
         *(void **)&next = dlsym(RTLD_NEXT, "shutdown");
-    if (error == EPIPE || error == ECONNRESET)
+    if (error == EPIPE || error == ECONNRESET || error == ENOTCONN)
         next(fd, BOTH_WAYS);
     errno = error;
 }
