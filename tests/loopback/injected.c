@@ -111,7 +111,7 @@ static int fails(enum row row, const int *errors, size_t count, int *error)
     return 1;
 }
 
-/* The next function of this name; a `type` is needed, as C has no conversion to it from void *. */
+/* The next function of this name. */
 #define NEXT(name)                                                                                           \
     static typeof(name) *next;                                                                               \
     if (!next)                                                                                               \
@@ -121,39 +121,37 @@ static int fails(enum row row, const int *errors, size_t count, int *error)
     (counts() && !is_spared(__builtin_return_address(0), " " #name " ") &&                                   \
      fails(ROW_##name, (const int[]){__VA_ARGS__}, sizeof(int[]){__VA_ARGS__} / sizeof(int), &error))
 
+/* A function that returns `failed` when it fails. */
+#define WRAP(type, name, parameters, arguments, failed, ...)                                                 \
+    type name parameters;                                                                                    \
+    type name parameters                                                                                     \
+    {                                                                                                        \
+        int error = 0;                                                                                       \
+        NEXT(name);                                                                                          \
+        if (FAILS(name, __VA_ARGS__))                                                                        \
+            return errno = error, failed;                                                                    \
+        return next arguments;                                                                               \
+    }
+
 /* ---- memory ---- */
 
-void *malloc(size_t size);
-void *calloc(size_t count, size_t size);
+#define ALLOCATE(name, parameters, arguments)                                                                \
+    void *name parameters;                                                                                   \
+    void *name parameters                                                                                    \
+    {                                                                                                        \
+        int error;                                                                                           \
+        NEXT(name);                                                                                          \
+        if (FAILS(name, ENOMEM))                                                                             \
+            return errno = error, NULL;                                                                      \
+        void *block = next arguments;                                                                        \
+        state->blocks += block != NULL;                                                                      \
+        return block;                                                                                        \
+    }
+ALLOCATE(malloc, (size_t size), (size))
+ALLOCATE(calloc, (size_t count, size_t size), (count, size))
+ALLOCATE(aligned_alloc, (size_t alignment, size_t size), (alignment, size))
+
 void *realloc(void *old, size_t size);
-int posix_memalign(void **block, size_t alignment, size_t size);
-void *aligned_alloc(size_t alignment, size_t size);
-void free(void *block);
-
-static void *counted(void *block)
-{
-    state->blocks += block != NULL;
-    return block;
-}
-
-void *malloc(size_t size)
-{
-    int error;
-    NEXT(malloc);
-    if (FAILS(malloc, ENOMEM))
-        return errno = error, NULL;
-    return counted(next(size));
-}
-
-void *calloc(size_t count, size_t size)
-{
-    int error;
-    NEXT(calloc);
-    if (FAILS(calloc, ENOMEM))
-        return errno = error, NULL;
-    return counted(next(count, size));
-}
-
 void *realloc(void *old, size_t size)
 {
     int error;
@@ -165,6 +163,7 @@ void *realloc(void *old, size_t size)
     return block;
 }
 
+int posix_memalign(void **block, size_t alignment, size_t size);
 int posix_memalign(void **block, size_t alignment, size_t size)
 {
     int error;
@@ -176,15 +175,7 @@ int posix_memalign(void **block, size_t alignment, size_t size)
     return error;
 }
 
-void *aligned_alloc(size_t alignment, size_t size)
-{
-    int error;
-    NEXT(aligned_alloc);
-    if (FAILS(aligned_alloc, ENOMEM))
-        return errno = error, NULL;
-    return counted(next(alignment, size));
-}
-
+void free(void *block);
 void free(void *block)
 {
     NEXT(free);
@@ -196,8 +187,8 @@ void free(void *block)
 
 int shutdown(int fd, int how);
 
-/* Where the peer is said to be gone, it is. */
-static void break_if(int error, int fd)
+/* Where the peer is said to be gone, it is. Returns -1. */
+static int broken(int error, int fd)
 {
     static typeof(shutdown) *next;
     if (!next)
@@ -205,6 +196,7 @@ static void break_if(int error, int fd)
     if (error == EPIPE || error == ECONNRESET || error == ENOTCONN)
         next(fd, BOTH_WAYS);
     errno = error;
+    return -1;
 }
 
 /* ---- calls that are spared in part ---- */
@@ -235,7 +227,7 @@ ssize_t write(int fd, const void *data, size_t size)
     int error;
     NEXT(write);
     if (counts() && !is_wake_up(fd) && FAILS(write, EPIPE, ENOSPC))
-        return break_if(error, fd), -1;
+        return broken(error, fd);
     return next(fd, data, size);
 }
 
@@ -267,29 +259,9 @@ int pthread_create(size_t *thread, const void *attributes, void *(*start)(void *
 
 #define BY_HAND(name)
 #define CALL(type, name, parameters, arguments, failed, ...)                                                 \
-    type name parameters;                                                                                    \
-    type name parameters                                                                                     \
-    {                                                                                                        \
-        int error = 0;                                                                                       \
-        NEXT(name);                                                                                          \
-        if (FAILS(name, __VA_ARGS__)) {                                                                      \
-            errno = error;                                                                                   \
-            return failed;                                                                                   \
-        }                                                                                                    \
-        return next arguments;                                                                               \
-    }
+    WRAP(type, name, parameters, arguments, failed, __VA_ARGS__)
 #define SOCKET_CALL(type, name, parameters, arguments, ...)                                                  \
-    type name parameters;                                                                                    \
-    type name parameters                                                                                     \
-    {                                                                                                        \
-        int error = 0;                                                                                       \
-        NEXT(name);                                                                                          \
-        if (FAILS(name, __VA_ARGS__)) {                                                                      \
-            break_if(error, fd);                                                                             \
-            return -1;                                                                                       \
-        }                                                                                                    \
-        return next arguments;                                                                               \
-    }
+    WRAP(type, name, parameters, arguments, broken(error, fd), __VA_ARGS__)
 #define SPARED(library, calls, why)
 #include "injected.def"
 
