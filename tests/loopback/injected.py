@@ -4,9 +4,10 @@
     injected.py [--sample N] [--json FILE] [CASE...]
 
 A library in the program (injected.c) counts the calls of injected.def from the moment when it is
-told to, and lets one of them fail. After each failure: the program has not crashed, it says one line
-at most, the next session works, and descriptors and memory are as before. Prints a line for each
-place with a fault, and a line of JSON with the totals of each program.
+told to, and lets one of them fail. After each failure: the program has not crashed, it says one
+line at most, the next session works, and descriptors and memory are as before. Prints a line for
+each place with a fault, and a line of JSON with the totals of each program. The memory of a client
+is the system's when it ends, so only that of servers and proxies is compared.
 """
 
 from __future__ import annotations
@@ -463,10 +464,9 @@ def main() -> int:
         for done in [pool.submit(matrix.run, make, options.sample) for name, make in made.items()
                      if not options.cases or name.startswith(tuple(options.cases))]:
             done.result()
-    text = json.dumps(matrix.to_json())
-    if options.json:
-        options.json.write_text(f"{text}\n")
-    print(text)
+            if options.json:  # also if it is ended before all are done
+                options.json.write_text(f"{json.dumps(matrix.to_json())}\n")
+    print(json.dumps(matrix.to_json()))
     return 1 if matrix.faults else 0
 
 
