@@ -169,13 +169,18 @@ static void prepare(uv_work_t *preparation)
     load_prepare(&command->load, &command->problem);
 }
 
+static int watch_answers(struct command *command, struct problem *problem)
+{
+    int result = uv_poll_init(command->timer.loop, &command->answers, command->channel_fd);
+    return result == 0 ? 0 : problem_failure(problem, "cannot watch the supervisor: %s", uv_strerror(result));
+}
+
 static void on_prepared(uv_work_t *preparation, int status)
 {
     struct command *command = preparation->data;
 
     if (!command->is_closing && command->problem.kind == PROBLEM_NONE &&
-        supervisor_start(command, &command->problem) == 0) {
-        uv_poll_init(command->timer.loop, &command->answers, command->channel_fd);
+        supervisor_start(command, &command->problem) == 0 && watch_answers(command, &command->problem) == 0) {
         command->answers.data = command;
         command->open_parts++;
         uv_poll_start(&command->answers, UV_READABLE, on_answer);

@@ -153,7 +153,10 @@ static int send_sink(struct link *proxy, const struct address *data, const json_
     const struct plan *plan = proxy->run->plan;
     bool trusts = !plan_has_subject(plan); /* a subject relays bytes that it cannot decrypt */
 
-    if (trusts && plan->encrypts && !channel_is_private(&proxy->channel))
+    int is_private = trusts && plan->encrypts ? channel_is_private(&proxy->channel, problem) : 1;
+    if (is_private < 0)
+        return -1;
+    if (!is_private)
         return problem_usage(problem, "the key of the server may not cross the control channel of the proxy, "
                                       "which others can read; give --psk FILE to all ends");
     channel_send(&proxy->channel, CONTROL_SINK,

@@ -3,6 +3,7 @@
 #include "base/keylog.h"
 #include "base/cleanup.h"
 #include "base/files.h"
+#include "base/json_memory.h"
 #include "base/program.h"
 #include "base/version.h"
 #include "placement/placement.h"
@@ -86,7 +87,9 @@ static int read_lines(struct cells *cells, FILE *file, const char *path, struct 
         if (word || append_cell(cells, words, count, &why) < 0)
             return problem_usage(problem, "%s:%lu: %.500s", path, number, why.text);
     }
-    return ferror(file) ? problem_usage(problem, "%s: %s", path, strerror(errno)) : 0;
+    return ferror(file)
+               ? problem_of_kind(problem, problem_kind_of_file(errno), "%s: %s", path, strerror(errno))
+               : 0;
 }
 
 static int read_cells(struct cells *cells, const struct options *options, struct problem *problem)
@@ -97,7 +100,8 @@ static int read_cells(struct cells *cells, const struct options *options, struct
         return read_lines(cells, stdin, "standard input", problem);
     CLEANUP_FILE FILE *file = fopen(options->file, "re");
     if (!file)
-        return problem_usage(problem, "%s: %s", options->file, strerror(errno));
+        return problem_of_kind(problem, problem_kind_of_file(errno), "%s: %s", options->file,
+                               strerror(errno));
     return read_lines(cells, file, options->file, problem);
 }
 
@@ -245,6 +249,7 @@ int main(int count, char **arguments)
     struct problem problem = {0};
     struct options options;
     standard_open();
+    json_memory_watch(true);
     keylog_set(NULL, &problem);
     json_wipe_freed();
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */

@@ -4,6 +4,7 @@
 #include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json_memory.h"
 #include "base/units.h"
 #include "base/version.h"
 #include "connection/memory.h"
@@ -163,6 +164,13 @@ static void on_passed(void *owner, enum phase passed)
     json_object_set_new(report, "strangers", json_integer((json_int_t)strangers));
     json_object_set_new(report, "turned_away", json_integer((json_int_t)*rejected));
     *rejected = 0;
+    if (json_memory_lacked()) {
+        struct problem lack = {0};
+        json_decref(report);
+        problem_failure(&lack, "the %s has no memory left for its report", end_names[client->end]);
+        client_session_fail(client, &lack);
+        return;
+    }
     channel_send(&client->channel, CONTROL_REPORT, json_pack("{s:o}", "value", report));
     session_enter(&client->session, SESSION_REPORTING);
 }
@@ -201,8 +209,7 @@ static int open_team(struct client_session *client, struct problem *problem)
         memcpy(team->token, client->data.token, TOKEN_SIZE);
         return 0;
     }
-    data_listener_accept(client);
-    return 0;
+    return data_listener_accept(client, problem);
 }
 
 /* The client has failed. If the team has, its reason is sent, even if its threads have not ended
@@ -318,9 +325,10 @@ static int take_plan(struct client_session *client, const json_t *body, struct p
         return problem_failure(problem, "no memory for a plan of %zu words", count);
     for (size_t i = 0; i < count; i++)
         texts[i] = json_string_value(json_array_get(words, i));
-    if (plan_parse(&client->plan, texts, count, problem) < 0 ||
-        exclusions_check(STAGE_session, &client->plan, client->end,
-                         channel_is_private(&client->channel) ? 0 : FACT_PUBLIC_CHANNEL, problem) < 0)
+    int is_private = channel_is_private(&client->channel, problem);
+    if (is_private < 0 || plan_parse(&client->plan, texts, count, problem) < 0 ||
+        exclusions_check(STAGE_session, &client->plan, client->end, is_private ? 0 : FACT_PUBLIC_CHANNEL,
+                         problem) < 0)
         return -1;
     if (plan_is_timed(&client->plan) && client->plan.duration_ns > longest_ns)
         return problem_failure(problem, "duration=%s: this server allows %s (--max-time)",

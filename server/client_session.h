@@ -129,7 +129,7 @@ int data_listener_open(struct client_session *client, struct problem *problem);
 void data_listener_send_ready(struct client_session *client);
 
 /* Accepts the connections of the team, and then starts it. */
-void data_listener_accept(struct client_session *client);
+int data_listener_accept(struct client_session *client, struct problem *problem);
 
 /* Closes the socket and removes its file. After data_listener_accept() also closes the connections
  * without a complete hello. May be called twice. */

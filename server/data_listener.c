@@ -78,12 +78,16 @@ static void on_connection(uv_poll_t *poll, int status, int events)
     hello_acceptor_accept(&((struct client_session *)poll->data)->data.hellos, ACCEPTS_PER_EVENT);
 }
 
-void data_listener_accept(struct client_session *client)
+int data_listener_accept(struct client_session *client, struct problem *problem)
 {
     struct data_listener *data = &client->data;
     uv_loop_t *loop = client->session.timer.loop;
     bool is_sink = client->end == END_SERVER && plan_neighbour(&client->plan, END_SERVER) == END_PROXY;
 
+    int result = uv_poll_init(loop, &data->poll, data->fd);
+    if (result < 0)
+        return problem_failure(problem, "cannot watch the socket of data connections: %s",
+                               uv_strerror(result));
     data->accepts = true;
     data->hellos = (struct hello_acceptor){.listener = data->fd,
                                            .sink_token = is_sink ? data->token : NULL,
@@ -94,10 +98,10 @@ void data_listener_accept(struct client_session *client)
                                            .on_hello = on_hello,
                                            .owner = client};
     hello_acceptor_open(&data->hellos);
-    uv_poll_init(loop, &data->poll, data->fd);
     data->poll.data = client;
     client->open_parts++;
     uv_poll_start(&data->poll, UV_READABLE, on_connection);
+    return 0;
 }
 
 void data_listener_close(struct client_session *client)

@@ -216,7 +216,14 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
         uv_loop_close(loop);
         return;
     }
-    uv_poll_init(loop, &listener->poll, listener->fd);
+    int result = uv_poll_init(loop, &listener->poll, listener->fd);
+    if (result < 0) {
+        problem_failure(problem, "cannot watch the listening socket: %s", uv_strerror(result));
+        close(listener->fd);
+        address_remove_stale(&listener->address);
+        uv_loop_close(loop);
+        return;
+    }
     uv_timer_init(loop, &listener->idle);
     uv_timer_init(loop, &listener->quiet);
     strangers_open(listener);

@@ -96,8 +96,9 @@ struct listener {
     uint64_t unlogged;     /* lines that listener_log_rarely() did not print since the last one */
     uint64_t next_line_ms; /* loop time before which it prints no other */
     bool is_occupied, is_quiet, is_stopped;
-    bool is_ready;     /* the ready line is printed */
-    bool is_sandboxed; /* before it is ready */
+    bool is_ready;                 /* the ready line is printed */
+    bool is_sandboxed;             /* before it is ready */
+    struct problem first_rejected; /* before it: why the first client was rejected, mostly the trial */
 };
 
 /* Listens, prints the ready line, and runs the loop to its end. The listening socket has the
@@ -117,7 +118,8 @@ const struct address *listener_peer(struct address *peer, int fd);
 __attribute__((format(printf, 1, 2))) void listener_log(const char *format, ...);
 void listener_log_rarely(struct listener *listener, const char *text);
 
-/* Counts a client that was rejected, and logs the reason (rarely). */
+/* Counts a client that was rejected, and logs the reason (rarely). Before the ready line the reason
+ * is kept for the trial. */
 void listener_rejected(struct listener *listener, const struct address *peer, const char *why);
 
 /* Sends a client that gets no session the reason. */

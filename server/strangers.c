@@ -27,6 +27,10 @@ void listener_rejected(struct listener *listener, const struct address *peer, co
     bool has_address = peer->storage.ss_family != AF_UNIX;
     char text[800];
 
+    if (!listener->is_ready) {
+        problem_failure(&listener->first_rejected, "%s", why);
+        return;
+    }
     listener->strangers.rejected++;
     snprintf(text, sizeof text, "rejected a client at %s (%s)",
              address_text(has_address ? peer : &listener->address), why);

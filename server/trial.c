@@ -15,6 +15,7 @@
 
 struct trial {
     struct channel channel;
+    const struct listener *listener;
     struct problem *problem;
     bool closed;
 };
@@ -33,6 +34,10 @@ static void on_message(void *owner, enum control_type type, const json_t *body)
 static void on_ended(void *owner, const char *why)
 {
     struct trial *trial = owner;
+    const struct problem *rejected = &trial->listener->first_rejected;
+    if (rejected->kind != PROBLEM_NONE)
+        problem_failure(trial->problem, "a trial session failed, so no client could be served: %s",
+                        rejected->text);
     problem_failure(trial->problem, "a trial session failed, so no client could be served: the server %s",
                     why);
     channel_close(&trial->channel);
@@ -49,7 +54,7 @@ int trial_run(struct listener *listener, struct problem *problem)
         .message = on_message, .ended = on_ended, .closed = on_closed};
     const struct options *options = listener->options;
     bool is_unix = listener->address.any.sa_family == AF_UNIX;
-    struct trial trial = {.problem = problem};
+    struct trial trial = {.listener = listener, .problem = problem};
     int fd = sockets_make(listener->address.any.sa_family, SOCK_STREAM, 0, true);
 
     if (fd < 0)

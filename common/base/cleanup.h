@@ -30,7 +30,7 @@ static inline void *check_nonnull(void *memory)
 {
     if (!memory) {
         fputs("uncork: out of memory\n", stderr);
-        exit(EXIT_FAILURE);
+        _exit(EXIT_FAILURE); /* threads may still use what exit(3) frees */
     }
     return memory;
 }

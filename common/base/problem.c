@@ -36,6 +36,12 @@ enum problem_kind problem_kind_of(int error)
     return by_peer ? PROBLEM_SYMPTOM : PROBLEM_FAILURE;
 }
 
+enum problem_kind problem_kind_of_file(int error)
+{
+    bool by_machine = error == EMFILE || error == ENFILE || error == ENOMEM || error == EIO;
+    return by_machine ? PROBLEM_FAILURE : PROBLEM_USAGE;
+}
+
 void problem_add(struct problem *problem, const char *text)
 {
     size_t length = strlen(problem->text);

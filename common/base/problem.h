@@ -29,8 +29,10 @@ __attribute__((format(printf, 3, 4))) int problem_of_kind(struct problem *proble
 #define problem_symptom(problem, ...) problem_of_kind(problem, PROBLEM_SYMPTOM, __VA_ARGS__)
 #define problem_unsupported(problem, ...) problem_of_kind(problem, PROBLEM_UNSUPPORTED, __VA_ARGS__)
 
-/* The kind of a failed call on a connection, by its errno. */
+/* The kind of a failed call on a connection, by its errno; and on a file that the user has named: a
+ * usage problem, unless this machine lacks memory or descriptors, or cannot read. */
 enum problem_kind problem_kind_of(int error);
+enum problem_kind problem_kind_of_file(int error);
 
 /* Appends "; " and the text, truncated to the size of the problem. */
 void problem_add(struct problem *problem, const char *text);

@@ -2,7 +2,10 @@
 #include "base/program.h"
 
 #include "base/bytes.h"
+#include "base/cleanup.h"
 #include "base/clock.h"
+#include "base/json_memory.h"
+#include "base/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -76,11 +79,12 @@ static int check(bool written, struct problem *problem)
 
 int standard_print(const json_t *json, size_t flags, struct problem *problem)
 {
-    bool is_made = json_dumpf(json, stdout, flags) == 0;
+    CLEANUP_FREE char *line = json_dumps(json, flags);
+    if (json_memory_lacked() || !line) /* no part of a line is printed */
+        return problem_failure(problem, "no memory for a line of JSON");
+    fputs(line, stdout);
     putchar('\n');
-    if (check(fflush(stdout) == 0 && !ferror(stdout), problem) < 0)
-        return -1;
-    return is_made ? 0 : problem_failure(problem, "no memory for a line of JSON");
+    return check(fflush(stdout) == 0 && !ferror(stdout), problem);
 }
 
 int standard_end(const char *program, struct problem *problem)
@@ -126,18 +130,32 @@ void option_print(const struct option_help *options, int column)
     }
 }
 
+int loop_init(uv_loop_t *loop)
+{
+    *loop = (uv_loop_t){.backend_fd = -1};
+    int result = uv_loop_init(loop);
+#if UV_VERSION_HEX < 0x012d00
+    if (result < 0 && loop->backend_fd >= 0)
+        close(loop->backend_fd);
+#endif
+    return result;
+}
+
 #define NEEDED 4 /* descriptors that libuv opens up to that pipe, and one more */
+#define POOL 4   /* threads of libuv */
 
 int loop_open(uv_loop_t *loop, struct problem *problem)
 {
     int free_fds[NEEDED], count = 0;
+    if (threads_probe(POOL, problem) < 0)
+        return -1;
     while (count < NEEDED && (free_fds[count] = dup(STDIN_FILENO)) >= 0)
         count++;
     int result = count < NEEDED ? -errno : 0;
     while (count > 0)
         close(free_fds[--count]);
     if (result == 0)
-        result = uv_loop_init(loop);
+        result = loop_init(loop);
     return result == 0 ? 0 : problem_failure(problem, "cannot open an event loop: %s", uv_strerror(result));
 }
 

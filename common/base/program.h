@@ -21,7 +21,7 @@ void standard_open(void);
  * JSON is made. No effect where the C library does not know how large an allocation is. */
 void json_wipe_freed(void);
 
-/* Prints `json` as one line; the flags are those of json_dumpf(). 0, or -1 with a failure if any
+/* Prints `json` as one line; the flags are those of json_dumps(). 0, or -1 with a failure if any
  * byte since the start of the program could not be written. */
 int standard_print(const json_t *json, size_t flags, struct problem *problem);
 
@@ -40,8 +40,13 @@ extern const struct option_help client_options[], server_options[];
 /* Prints options to standard output. column: where their help begins. */
 void option_print(const struct option_help *options, int column);
 
-/* uv_loop_init(), if descriptors are free: libuv 1.44 aborts if its first loop cannot open a pipe
- * for signals (uv__signal_global_reinit() in src/unix/signal.c). 0, or -1 with a failure. */
+/* uv_loop_init(); libuv before 1.45 leaves a descriptor open when it fails. 0 or -errno. */
+int loop_init(uv_loop_t *loop);
+
+/* loop_init(), if descriptors and threads are free. libuv 1.44 aborts if its first loop cannot
+ * open a pipe for signals (uv__signal_global_reinit() in src/unix/signal.c), and if the first
+ * uv_queue_work() cannot start its threads (init_threads() in src/threadpool.c). A server does both
+ * before it is ready. 0, or -1 with a failure. */
 int loop_open(uv_loop_t *loop, struct problem *problem);
 
 /* Reports the end of the parent process, however it ends. The parent holds the other end of a pipe,

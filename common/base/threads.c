@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <uv.h>
 
 #define STACK_BYTES (2u << 20) /* uv_thread_create() gives a stack the limit, or this without one */
 
@@ -43,6 +44,31 @@ int thread_failure(struct problem *problem, int error, const char *name)
             text, space / 1024);
     return problem_failure(problem, "cannot start %s: there is no memory for its stack of %s (ulimit -s)",
                            name, text);
+}
+
+static void wait_for_end(void *end)
+{
+    uv_sem_wait(end);
+}
+
+int threads_probe(unsigned count, struct problem *problem)
+{
+    uv_thread_t threads[8];
+    unsigned started = 0;
+    uv_sem_t end;
+    int result = uv_sem_init(&end, 0);
+
+    if (result < 0)
+        return problem_failure(problem, "cannot start threads: %s", strerror(-result));
+    while (result == 0 && started < count &&
+           (result = uv_thread_create(&threads[started], wait_for_end, &end)) == 0)
+        started++;
+    for (unsigned i = 0; i < started; i++)
+        uv_sem_post(&end);
+    for (unsigned i = 0; i < started; i++)
+        uv_thread_join(&threads[i]);
+    uv_sem_destroy(&end);
+    return result == 0 ? 0 : thread_failure(problem, result, "the threads of an event loop");
 }
 
 /* ThreadSanitizer knows a descriptor by its number only, whatever the table. */

@@ -264,11 +264,14 @@ int channel_take_keys(struct psk_list **keys, const char *path, const char *once
     return *keys ? 0 : -1;
 }
 
-bool channel_is_private(const struct channel *channel)
+int channel_is_private(const struct channel *channel, struct problem *problem)
 {
     struct address own, peer;
     uv_os_fd_t fd;
-    return channel->tls ||
-           (uv_fileno(&channel->handle, &fd) == 0 && address_of_socket(&own, fd) == 0 &&
-            address_of_peer(&peer, fd) == 0 && address_is_local(&own) && address_is_local(&peer));
+    if (channel->tls)
+        return 1;
+    if (uv_fileno(&channel->handle, &fd) < 0 || address_of_socket(&own, fd) < 0 ||
+        address_of_peer(&peer, fd) < 0)
+        return problem_failure(problem, "the addresses of the control channel cannot be read");
+    return address_is_local(&own) && address_is_local(&peer);
 }

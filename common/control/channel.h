@@ -91,9 +91,9 @@ int channel_open(struct channel *channel, uv_loop_t *loop, int fd, const struct 
  * twice: `once` says why that is wrong. Returns 0, or -1 with a problem. */
 int channel_take_keys(struct psk_list **keys, const char *path, const char *once, struct problem *problem);
 
-/* Whether no third party can read the channel, so that it may carry a key. True for TLS, for a Unix
- * socket, and for loopback at both ends. */
-bool channel_is_private(const struct channel *channel);
+/* Whether no third party can read the channel, so that it may carry a key. 1 for TLS, for a Unix
+ * socket, and for loopback at both ends; else 0. -1 with a failure if its addresses are unknown. */
+int channel_is_private(const struct channel *channel, struct problem *problem);
 
 /* Sends a message; steals `body` (NULL: none). A failure ends the channel. */
 void channel_send(struct channel *channel, enum control_type type, json_t *body);

@@ -3,6 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
+#include "base/json_memory.h"
 
 #define FIELDS_MAX 6
 
@@ -141,10 +142,14 @@ int control_encode(enum control_type type, const json_t *body, struct bytes *byt
     uint8_t header[CONTROL_HEADER_SIZE];
 
     json_object_set_new(whole, "type", json_string(schemas[type].name));
+    if (json_memory_lacked())
+        return refuse_memory(problem);
     if (check_fields(type, whole, problem) < 0)
         return -1;
     CLEANUP_FREE char *text = json_dumps(whole, JSON_COMPACT);
     size_t length = text ? strlen(text) : 0;
+    if (json_memory_lacked())
+        return refuse_memory(problem);
     if (!length || length > limit)
         return problem_failure(problem, "control message '%s' does not fit into %zu KiB", schemas[type].name,
                                limit >> 10);
@@ -164,6 +169,8 @@ static int take_message(const uint8_t *text, size_t length, codec_take *take, vo
     CLEANUP_JSON json_t *body = json_loadb((const char *)text, length, JSON_REJECT_DUPLICATES, NULL);
     enum control_type type = 0;
 
+    if (json_memory_lacked())
+        return refuse_memory(problem);
     if (!json_is_object(body))
         return problem_failure(problem, "sent a control message that is not a JSON object");
     if (control_clean(body, problem) < 0)

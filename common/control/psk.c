@@ -92,7 +92,7 @@ static int check_access(int fd, const char *path, struct problem *problem)
 {
     struct stat status;
     if (fstat(fd, &status) < 0)
-        return problem_usage(problem, "%.200s: %s", path, strerror(errno));
+        return problem_of_kind(problem, problem_kind_of_file(errno), "%.200s: %s", path, strerror(errno));
     if (!S_ISREG(status.st_mode) || status.st_nlink == 0)
         return 0;
     bool is_own = status.st_uid == geteuid();
@@ -112,7 +112,7 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
     CLEANUP_FILE FILE *file = fopen(path, "re");
 
     if (!file) {
-        problem_usage(problem, "%.200s: %s", path, strerror(errno));
+        problem_of_kind(problem, problem_kind_of_file(errno), "%.200s: %s", path, strerror(errno));
         return NULL;
     }
     if (check_access(fileno(file), path, problem) < 0)
@@ -123,7 +123,7 @@ struct psk_list *psk_read(const char *path, struct problem *problem)
     setvbuf(file, NULL, _IONBF, 0); /* a buffer of stdio would keep the keys */
     size_t size = fread(text, 1, TEXT_MAX + 1, file);
     if (ferror(file))
-        problem_usage(problem, "%.200s: %s", path, strerror(errno));
+        problem_of_kind(problem, problem_kind_of_file(errno), "%.200s: %s", path, strerror(errno));
     else if (size > TEXT_MAX)
         problem_usage(problem, "%.200s: too large for a file of keys", path);
     else

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "engine/event_loop.h"
 
+#include "base/program.h"
+
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -56,7 +58,7 @@ int event_loop_open_acceptor(struct event_loop *loop)
 
     if (!job->dial || job->dial->listener < 0)
         return 0;
-    int result = uv_loop_init(&acceptor->uv_loop);
+    int result = loop_init(&acceptor->uv_loop);
     if (result < 0)
         return result;
     acceptor->count = 2;

@@ -4,6 +4,7 @@
  * strategy may write through a libuv stream: only watch_for() and the callbacks of libuv differ. */
 #include "engine/event_loop.h"
 
+#include "base/program.h"
 #include "engine/stream.h"
 
 #define EVENTS_PER_CALL 1024 /* by libuv: with that many events it calls epoll_wait(2) again */
@@ -198,7 +199,7 @@ static void poll_wake(struct engine_job *job)
 static int poll_open(struct engine_job *job)
 {
     struct poller *poller = event_loop_open(job, sizeof *poller, sizeof(struct watch));
-    int result = poller ? uv_loop_init(&poller->uv_loop) : -ENOMEM;
+    int result = poller ? loop_init(&poller->uv_loop) : -ENOMEM;
 
     if (result < 0) {
         event_loop_close(job);

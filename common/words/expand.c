@@ -53,7 +53,7 @@ static int append_range(json_t *values, const struct word *word, const char *tex
  * dots make a range. If the word takes no ranges, they may be part of a path. */
 static int append_list(json_t *values, const struct word *word, const char *text, struct problem *problem)
 {
-    CLEANUP_FREE char *copy = strdup(text);
+    CLEANUP_FREE char *copy = check_nonnull(strdup(text));
     const char *named = "";
     char *rest = copy, *item;
 
@@ -82,7 +82,7 @@ json_t *expand_words(const char *const *words, size_t count, struct problem *pro
     CLEANUP_JSON json_t *expanded = json_array(), *seen = json_object();
 
     for (size_t i = 0; i < count; i++) {
-        CLEANUP_FREE char *key = strndup(words[i], strcspn(words[i], "="));
+        CLEANUP_FREE char *key = check_nonnull(strndup(words[i], strcspn(words[i], "=")));
         CLEANUP_JSON json_t *values = json_array();
         struct typed_word typed;
 

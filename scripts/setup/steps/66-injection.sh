@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: MIT
+# shellcheck shell=bash
+# does: each call of a server, a proxy and a client that can fail does so, one after the other
+# long: yes
+# seconds: 7200
+
+tree_build release -DUNCORK_WERROR=ON || return
+if PYTHONPATH=tests/loopback UNCORK_BIN=build/release/bin scripts/setup/python \
+    tests/loopback/injected.py --json "$LOGS/injection.json"; then
+    count passed 1
+else
+    count failed 1
+fi
