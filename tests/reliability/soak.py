@@ -118,6 +118,7 @@ VALUES = {word["key"]: values for word in VOCABULARY["words"]
 VALUES["transport"] = [name for name in VALUES["transport"] if name != "null"]
 USED_BY_AGREEING = {"touch": "none", "message": "64", "chunk": "64K", "transport": "tcp",
                     "write": "nodelay", "quickack": "default", "rcvbuf": "default"}
+WHOLE = {"read", "rcvbuf", "sndbuf"}  # agreeing() looks at both ends at once
 AT_ENDS = {word["key"] for word in VOCABULARY["words"] if word["ends"]}
 
 
@@ -135,9 +136,12 @@ def plan_draw(chance: random.Random, proxied: bool) -> str:
         words.pop("message")
         words.pop("reply", None)
     words = {(f"{chance.choice(['client', 'server'])}." * (
-        key in AT_ENDS and key != "read" and chance.random() < 0.2)) + key: value
+        key in AT_ENDS - WHOLE and chance.random() < 0.2)) + key: value
         for key, value in words.items()}
-    length = chance.choice(LENGTHS[:3] if "1M" in words.get("message", "") else LENGTHS)
+    if words.get("rcvbuf") == "4K":  # what a larger send buffer holds would take minutes
+        words["sndbuf"] = "4K"
+    is_slow = words.get("rcvbuf") == "4K" or "1M" in words.get("message", "")
+    length = chance.choice(LENGTHS[:2] if is_slow else LENGTHS)
     return f"{line(words)} warmup={chance.choice(['0s', '5ms'])} place=free {length}"
 
 
