@@ -90,5 +90,5 @@ def next_session(server: End, proxy: End | None = None) -> tuple[str, float]:
     began = time.monotonic()
     words = ("workload=proxy", "bytes=64K") if proxy else SHORT
     done = client_run(*place_of(server, proxy), *words, "warmup=0s", "place=free", within_s=30)
-    said = done.stderr.strip() or f"exit status {done.returncode}" * (done.returncode != 0)
-    return said, time.monotonic() - began
+    said = done.stderr.strip() or f"exit status {done.returncode}"
+    return said * (done.returncode != 0), time.monotonic() - began
