@@ -70,7 +70,7 @@ class Stage:
     logged: dict[str, int] = field(default_factory=dict)
 
     def start(self) -> None:
-        """Starts all of them. The client of the phase between runs one session before the fault."""
+        """Starts all of them. The client of the phase between has two sessions."""
         self.server = self.stack.enter_context(end_started(self.folder, "server"))
         self.proxy = self.stack.enter_context(
             end_started(self.folder, "proxy", "--proxy")) if self.cell.proxied else None
@@ -80,24 +80,14 @@ class Stage:
                          ["workload=stream", "message=64K", f"server={self.relay.address}"])]
         length = {"report": "duration=100ms", "between": "duration=20ms"}.get(
             self.cell.phase, "duration=60s")
-        batch = self.cell.phase == "between"
-        self.client = subprocess.Popen(
-            [str(CLIENT), *(["--batch", "-"] if batch else [*words, length])], text=True,
-            stdin=subprocess.PIPE if batch else subprocess.DEVNULL, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE)
+        arguments = [*words, length]
+        if self.cell.phase == "between":
+            (self.folder / "two").write_text((" ".join(arguments) + "\n") * 2)
+            arguments = ["--batch", str(self.folder / "two")]
+        self.client = subprocess.Popen([str(CLIENT), *arguments], text=True,
+                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                       stderr=subprocess.PIPE)
         self.stack.callback(self.client.kill)
-        if batch:
-            assert self.client.stdin and self.client.stdout
-            run = " ".join([*words, length]) + "\n"
-            self.client.stdin.write(run)
-            self.client.stdin.flush()
-            assert json.loads(self.client.stdout.readline())["status"] == "ok"
-            self.relay.fire()
-            if self.cell.victim != "client":
-                self.client.stdin.write(run)
-            if self.cell.victim != "client" or self.cell.fault == "stopped":
-                self.client.stdin.close()
-                self.client.stdin = None
 
     def ends(self) -> dict[str, End]:
         return {"server": self.server} | ({"proxy": self.proxy} if self.proxy else {})

@@ -30,7 +30,7 @@ def thread_start(does: Callable[..., None], *arguments: Any) -> None:
 class Relay:
     """Passes everything on, and calls `act` once: when a connection comes (phase connect), before
     it passes a control message of that type (plan, ready, report), the first bytes of data (hello)
-    or many bytes of data (data), or when it is told to. `act` says what becomes of the link: it
+    or many bytes of data (data), or the end of a session (between). `act` says what becomes of the link: it
     passes, is cut or silent, or the next bytes are corrupted."""
 
     target: str
@@ -105,6 +105,8 @@ class Relay:
                 message["port"] = listener.getsockname()[1]
             body = json.dumps(message).encode()
             self._pass(to, struct.pack(">I", len(body)) + body, 4, message["type"] == self.phase)
+        if self.phase == "between":
+            self.fire()
         self._end(to)
 
     def _pass_bytes(self, source: socket.socket, to: socket.socket) -> None:

@@ -73,7 +73,8 @@ def row_make(count: int, keyed: bool, quick: bool) -> Row:
     through = sum(seconds <= WITHIN_S for seconds in took)
     ratio = statistics.median(ratios) if ratios else None
     wrong = [f"{through} of {len(took)} clients got through"] * (through < len(took))
-    wrong += [f"the session kept {ratio:.3f} of its rate"] * bool(ratio and ratio < LEAST_RATE)
+    if ratio and ratio < LEAST_RATE:
+        wrong.append(f"the session kept {ratio:.3f} of its rate")
     wrong += [f"{grown:.1f} MiB are left"] * (grown > MOST_GROWN_MIB) + strange
     return {"strangers": count, "key": keyed, "clients": len(took), "through": through,
             "slowest_s": round(max(took), 2), "rate": ratio and round(ratio, 3),
