@@ -7,8 +7,11 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <uv.h>
 
 #define STACK_BYTES (2u << 20) /* uv_thread_create() gives a stack the limit, or this without one */
+
+#define POOL_THREADS 4          /* of libuv, unless UV_THREADPOOL_SIZE is set */
 
 #ifndef RLIMIT_AS /* OpenBSD */
 #define RLIMIT_AS RLIMIT_DATA
@@ -43,6 +46,34 @@ int thread_failure(struct problem *problem, int error, const char *name)
             text, space / 1024);
     return problem_failure(problem, "cannot start %s: there is no memory for its stack of %s (ulimit -s)",
                            name, text);
+}
+
+static void pass(void *mutex)
+{
+    uv_mutex_lock(mutex);
+    uv_mutex_unlock(mutex);
+}
+
+int threads_try_pool(struct problem *problem)
+{
+    uv_thread_t threads[POOL_THREADS];
+    uv_mutex_t held; /* until all of them have started */
+    size_t count = 0;
+    int error = uv_mutex_init(&held);
+
+    if (error < 0)
+        return problem_failure(problem, "cannot make a mutex: %s", strerror(-error));
+    uv_mutex_lock(&held);
+    while (error == 0 && count < POOL_THREADS)
+        if ((error = uv_thread_create(&threads[count], pass, &held)) == 0)
+            count++;
+    if (error < 0)
+        thread_failure(problem, error, "the threads that run checks");
+    uv_mutex_unlock(&held);
+    while (count)
+        uv_thread_join(&threads[--count]);
+    uv_mutex_destroy(&held);
+    return error < 0 ? -1 : 0;
 }
 
 /* ThreadSanitizer knows a descriptor by its number only, whatever the table. */

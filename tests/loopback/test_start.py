@@ -176,3 +176,12 @@ def test_a_server_that_could_not_say_that_it_is_ready_leaves_no_socket(tmp_path:
     assert not list(tmp_path.iterdir())
     with server_started(f"unix:{tmp_path}/s"):
         pass
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer reserves address space of its own")
+@pytest.mark.parametrize("command", [f"uncork-client {SHORT}", "uncork-server --listen 127.0.0.1:0"])
+def test_without_room_for_the_threads_of_libuv_a_program_says_so(command: str) -> None:
+    """libuv calls abort(3) where they cannot start."""
+    done = shell(f"ulimit -v 44000; {command}")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+    assert "ulimit -v is 44000" in done.stderr

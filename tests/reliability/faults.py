@@ -108,7 +108,7 @@ class Stage:
         return "passes"
 
     def restored(self) -> tuple[End, End | None]:
-        """The ends for the next session: those that died are started again where they were."""
+        """The ends for the next session: others in place of those that died."""
         ends = self.ends()
         if (victim := ends.get(self.cell.victim)) and self.cell.fault == "stopped":
             victim.process.send_signal(signal.SIGCONT)
@@ -116,7 +116,7 @@ class Stage:
             victim.process.wait(LIMIT_S)
             flags = ["--proxy"] * (self.cell.victim == "proxy")
             ends[self.cell.victim] = self.stack.enter_context(end_started(
-                self.folder, f"{self.cell.victim}-again", *flags, listen=victim.address))
+                self.folder, f"{self.cell.victim}-again", *flags))
         return ends["server"], ends.get("proxy")
 
     def log_said(self, name: str) -> str:
