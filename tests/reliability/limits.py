@@ -168,7 +168,8 @@ def small_runs(of: tuple[str, str]) -> Row:
     says = [said for _, said in failed if LOADER not in said]
     return {"limit": f"ulimit -{letter}", "program": program, "tried": len(ran),
             "fails_to": max((value for value, _ in failed), default=0),
-            "said": re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", says[-1]) if says else "",
+            "said": re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", says[-1]).replace(
+                f"{BIN}/", "") if says else "",
             "wrong": "; ".join(f"{value}: {wrong}" for value, _, wrong in ran if wrong)[:800]}
 
 
