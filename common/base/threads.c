@@ -11,7 +11,7 @@
 
 #define STACK_BYTES (2u << 20) /* uv_thread_create() gives a stack the limit, or this without one */
 
-#define POOL_THREADS 4          /* of libuv, unless UV_THREADPOOL_SIZE is set */
+#define POOL_THREADS 4 /* of libuv, unless UV_THREADPOOL_SIZE is set */
 
 #ifndef RLIMIT_AS /* OpenBSD */
 #define RLIMIT_AS RLIMIT_DATA

@@ -106,8 +106,12 @@ PROGRAMS = {
 SMALL = {"v": [*range(2000, 20000, 3000), *range(20000, 120000, 4000)],
          "n": [*range(3, 24), 40, 70], "u": [1, 2, 3, 4, 5, 6, 8]}
 PYTHON_LEAST = {"v": 20000, "n": 5}  # with less the interpreter does not start
-# Before main(): the loader of the system speaks, and not the program.
-LOADER = "error while loading shared libraries"
+# Before main(): the loader of the system speaks, or setpriv, and not the program.
+LOADER = ("error while loading shared libraries", "setpriv: failed to execute")
+
+
+def is_loader(text: str) -> bool:
+    return any(one in text for one in LOADER)
 
 
 def speakers(text: str) -> list[str]:
@@ -118,8 +122,8 @@ def speakers(text: str) -> list[str]:
 def judged(status: int, error: str) -> str:
     """What is wrong with how a program ended that could not work."""
     says = speakers(error)
-    if LOADER in error:
-        return "" if status in (1, 127) and len(says) <= 2 else f"status {status}, {error!r}"
+    if is_loader(error):
+        return "" if status in (1, 126, 127) and len(says) <= 2 else f"status {status}, {error!r}"
     one = len(says) == 1 or says == ["uncork-server", "uncork-client"]
     return "" if status in (1, 125, 127) and one else f"status {status}, {error[-300:]!r}"
 
@@ -165,7 +169,7 @@ def small_runs(of: tuple[str, str]) -> Row:
     values = [value for value in SMALL[letter] if value >= least]
     ran = [(value, *small_run(program, letter, value)) for value in values]
     failed = [(value, said) for value, said, wrong in ran if said != "works" and not wrong]
-    says = [said for _, said in failed if LOADER not in said]
+    says = [said for _, said in failed if not is_loader(said)]
     return {"limit": f"ulimit -{letter}", "program": program, "tried": len(ran),
             "fails_to": max((value for value, _ in failed), default=0),
             "said": re.sub(r"127\.0\.0\.1:\d+", "ADDRESS", says[-1]).replace(

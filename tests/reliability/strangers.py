@@ -78,7 +78,8 @@ def row_make(count: int, keyed: bool, quick: bool) -> Row:
     wrong += [f"{grown:.1f} MiB are left"] * (grown > MOST_GROWN_MIB) + strange
     return {"strangers": count, "key": keyed, "clients": len(took), "through": through,
             "slowest_s": round(max(took), 2), "rate": ratio and round(ratio, 3),
-            "ratios": sorted(round(one, 3) for one in ratios), "grown_mib": round(grown, 1), "wrong": "; ".join(wrong)}
+            "ratios": sorted(round(one, 3) for one in ratios), "grown_mib": round(grown, 1),
+            "wrong": "; ".join(wrong)}
 
 
 def rows_make(quick: bool) -> list[Row]:
