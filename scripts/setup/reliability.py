@@ -30,9 +30,9 @@ Result = dict[str, Any]
 HEAD = """\
 # Reliability
 
-After this page you know what was done to the programs, and what became of them. `scripts/reliability`
-makes it from `docs/reliability.json`; `scripts/reliability PART` runs a part again.
-[security.md](security.md) says what a server promises.
+After this page you know what was done to the programs, and what became of them.
+`scripts/reliability` makes it from `docs/reliability.json`, and `scripts/reliability PART` runs a
+part again. [security.md](security.md) says what a server promises.
 """
 
 
@@ -55,8 +55,8 @@ def faults_text(result: Result) -> str:
     slowest = max(row.get("after_s", 0) for row in rows)
     following = max(row.get("next_s", 0) for row in rows)
     return (f"{len(rows)} faults, {wrong_count(rows)}. A side noticed within {slowest} s, and the "
-            f"next session was served within {following} s; the limit is 7.5 s each. A fault comes "
-            "before the message or the bytes of its phase are passed on.\n\n" + table(
+            f"next session was\nserved within {following} s; the limit is 7.5 s each. A fault comes "
+            "before the message or the bytes of\nits phase are passed on.\n\n" + table(
                 "fault|phase|the client said|the server said|the proxy said|after|next session", [
                     [key[0], ", ".join(row["phase"] for row in of), *key[1:4],
                      f"{max(row.get('after_s', 0) for row in of)} s",
@@ -66,8 +66,8 @@ def faults_text(result: Result) -> str:
 
 def strangers_text(result: Result) -> str:
     rows = result["rows"]
-    return (f"{wrong_count(rows)}. A client must get through within 1 s; the median session must "
-            "keep 0.95 of its rate, in pairs one after the other; 10 MiB may be left.\n\n" + table(
+    return (f"{wrong_count(rows)}. A client must get through within 1 s. The median session must\n"
+            "keep 0.95 of its rate, in interleaved pairs. 10 MiB may be left.\n\n" + table(
                 "idle strangers|key|clients that got through|slowest|rate kept (least to most)|"
                 "memory left", [
                     [row["strangers"], "yes" if row["key"] else "no",
@@ -107,7 +107,7 @@ def injection_text(result: Result) -> str:
 def soak_text(result: Result) -> str:
     counts = result["counts"]
     return (f"{result['minutes']} minutes: {counts['sessions']} sessions of random plans, "
-            f"{counts['bytes_verified'] / (1 << 30):.1f} GiB verified, {counts['kills']} kills, "
+            f"{counts['bytes_verified'] / (1 << 30):.1f} GiB verified,\n{counts['kills']} kills, "
             f"{counts['strangers']} strangers, **{len(result['unexpected'])} unexpected**. After a "
             f"kill the client ended within {result['longest_s']} s.\n\n" + "".join(
                 f"- Unexpected: {text}\n" for text in result["unexpected"])

@@ -16,7 +16,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ends import End, end_started, next_session, place_of
+from ends import End, end_started, next_session
 from programs import CLIENT
 from relay import Relay
 from result import Row, part_main
@@ -119,6 +119,10 @@ class Stage:
                 self.folder, f"{self.cell.victim}-again", *flags))
         return ends["server"], ends.get("proxy")
 
+    def next_used(self, name: str) -> bool:
+        """Whether the next session used the same process."""
+        return name != self.cell.victim or self.cell.fault == "stopped"
+
     def log_said(self, name: str) -> str:
         """What an end said first after the fault."""
         if name not in self.ends():
@@ -127,6 +131,8 @@ class Stage:
             log.seek(self.logged[name])
             lines = [text for line in log if not (text := line.rstrip()).endswith(
                 "the session begins")]
+        if lines and self.next_used(name):
+            lines.pop()  # of the next session
         said = re.sub(r"^uncork-server: (127\S+: )?(the session ended after \S+ s: )?", "",
                       lines[0]) if lines else "nothing"
         return generalised(said)
@@ -181,6 +187,7 @@ def cell_run(cell: Cell) -> Row:
                 out, error = stage.client.communicate(timeout=LIMIT_S + 10)
         except subprocess.TimeoutExpired as late:
             return {"fault": cell.name, "phase": cell.phase, "wrong": f"{late}"}
+        time.sleep(0.1)  # the line of the next session comes after its report
         said, wrong_said = client_said(stage, out, error)
         wrong += [wrong_said] * bool(wrong_said)
         wrong += [f"the next session: {said_next}"] * bool(said_next)

@@ -81,8 +81,18 @@ class Relay:
                 client.close()
                 continue
             server.settimeout(None)
-            thread_start(passes, client, server)
-            thread_start(passes, server, client)
+            thread_start(self._carry, passes, client, server)
+            thread_start(self._carry, passes, server, client)
+
+    def _carry(self, passes: Callable[[socket.socket, socket.socket], None], source: socket.socket,
+               to: socket.socket) -> None:
+        """Passes all on. If one side resets its connection, the other loses its own too."""
+        try:
+            passes(source, to)
+        except OSError:
+            for one in (source, to):
+                with suppress(OSError):
+                    one.shutdown(socket.SHUT_RDWR)
 
     def _pass(self, to: socket.socket, data: bytes, size: int, is_phase: bool) -> None:
         """Passes bytes on; those after `size` are what a fault corrupts."""

@@ -3,11 +3,11 @@
 
     tests/soak minutes=N [seed=N] [--json FILE]
 
-Four ends run all the time: a server and a proxy, each with and without a key. Other ends are started
-to be killed. Every session that nobody disturbs must be served, its content verified, and all bytes
-that were sent must be received. Twice a minute the work stops for some seconds, and descriptors,
-threads and resident memory of the four ends are read. They must not grow after the warm-up, which is
-a quarter of the time. The exit status is 1 if anything else than that happened.
+Four ends run all the time: a server and a proxy, each with and without a key. Other ends are
+started to be killed. Every session that nothing disturbs must be served, its content verified, and
+all bytes that were sent must be received. Twice a minute the work stops for some seconds, and
+descriptors, threads and resident memory of the four ends are read. They must not grow after the
+warm-up, which is a quarter of the time. The exit status is 1 if anything else happened.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from combinations import OTHERS, READS_WITHOUT_BYTES, VOCABULARY, agreeing, line
-from control import connect
+from combinations import OTHERS, VOCABULARY, agreeing, line
 from ends import MIB, End, Use, end_started, keys_write, place_of
 from programs import client_run, client_start, record_sum, stands_still
 
@@ -114,7 +113,8 @@ def values_of(word: dict[str, Any]) -> list[str]:
 
 
 VALUES = {word["key"]: values for word in VOCABULARY["words"]
-          if word["scope"] == "cell" and word["key"] not in NOT_HERE and (values := values_of(word))}
+          if word["scope"] == "cell" and word["key"] not in NOT_HERE
+          and (values := values_of(word))}
 VALUES["transport"] = [name for name in VALUES["transport"] if name != "null"]
 USED_BY_AGREEING = {"touch": "none", "message": "64", "chunk": "64K", "transport": "tcp",
                     "write": "nodelay", "quickack": "default", "rcvbuf": "default"}
