@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """Makes docs/reliability.md from docs/reliability.json, the results of the parts.
 
-scripts/reliability [PART[=FILE]...] runs parts, or takes the result of one from FILE; then it makes
-the page. --check only says whether the page is that of the results, --list names the parts. The exit
-status is 1 if a part found something wrong, or the page differs.
+scripts/reliability [PART[=FILE]...] runs parts, or takes the result of one from FILE; then it
+makes the page. --check only says whether the page is that of the results, --list names the parts.
+The exit status is 1 if a part found something wrong, or the page differs.
 """
 
 import json
@@ -55,13 +55,20 @@ def faults_text(result: Result) -> str:
     slowest = max(row.get("after_s", 0) for row in rows)
     following = max(row.get("next_s", 0) for row in rows)
     return (f"{len(rows)} faults, {wrong_count(rows)}. A side noticed within {slowest} s, and the "
-            f"next session was\nserved within {following} s; the limit is 7.5 s each. A fault comes "
-            "before the message or the bytes of\nits phase are passed on.\n\n" + table(
+            f"next session was\nserved within {following} s; the limit is 7.5 s each. A "
+            "fault comes before the message or the bytes of\nits phase are passed on.\n\n" + table(
                 "fault|phase|the client said|the server said|the proxy said|after|next session", [
                     [key[0], ", ".join(row["phase"] for row in of), *key[1:4],
                      f"{max(row.get('after_s', 0) for row in of)} s",
                      key[4] or f"served in {max(row['next_s'] for row in of)} s"]
                     for key, of in groups.items()]))
+
+
+def rate_text(row: Result) -> str:
+    if not row["rate"]:
+        return "not measured"
+    of = row.get("ratios")
+    return f"{row['rate']}" + (f" ({of[0]} to {of[-1]})" if of else "")
 
 
 def strangers_text(result: Result) -> str:
@@ -72,8 +79,7 @@ def strangers_text(result: Result) -> str:
                 "memory left", [
                     [row["strangers"], "yes" if row["key"] else "no",
                      f"{row['through']} of {row['clients']}", f"{row['slowest_s']} s",
-                     f"{row['rate']} ({row['ratios'][0]} to {row['ratios'][-1]})" if row[
-                         "ratios"] else "not measured",
+                     rate_text(row),
                      f"{row['grown_mib']} MiB" + f" – {row['wrong']}" * bool(row["wrong"])]
                     for row in rows]))
 
@@ -83,8 +89,8 @@ def limits_text(result: Result) -> str:
     small = [row for row in result["rows"] if "program" in row]
     return (f"{len(own)} limits of a server reached, {wrong_count(own)}:\n\n" + table(
         "limit|what is said", [[f"`{row['limit']}`", row["wrong"] or row["said"]] for row in own])
-        + f"\n{sum(row['tried'] for row in small)} starts with far too little, {wrong_count(small)} "
-        "of their rows. Below the first values the loader of the system speaks.\n\n" + table(
+        + f"\n{sum(row['tried'] for row in small)} starts with far too little, "
+        f"{wrong_count(small)} of {len(small)} rows. Below the first values the loader of the system speaks.\n\n" + table(
             "limit|program|values tried|fails up to|last line said", [
                 [f"`{row['limit']}`", row["program"], row["tried"], row["fails_to"] or "–",
                  row["wrong"] or row["said"] or "–"] for row in small]))

@@ -30,8 +30,8 @@ def thread_start(does: Callable[..., None], *arguments: Any) -> None:
 class Relay:
     """Passes everything on, and calls `act` once: when a connection comes (phase connect), before
     it passes a control message of that type (plan, ready, report), the first bytes of data (hello)
-    or many bytes of data (data), or the end of a session (between). `act` says what becomes of the link: it
-    passes, is cut or silent, or the next bytes are corrupted."""
+    or many bytes of data (data), or the end of a session (between). `act` says what becomes of the
+    link: it passes, is cut or silent, or the next bytes are corrupted."""
 
     target: str
     phase: str
