@@ -8,6 +8,7 @@ The exit status is 1 if a part found something wrong, or the page differs.
 
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -90,10 +91,12 @@ def limits_text(result: Result) -> str:
     return (f"{len(own)} limits of a server reached, {wrong_count(own)}:\n\n" + table(
         "limit|what is said", [[f"`{row['limit']}`", row["wrong"] or row["said"]] for row in own])
         + f"\n{sum(row['tried'] for row in small)} starts with far too little, "
-        f"{wrong_count(small)} of {len(small)} rows. Below the first values the loader of the system speaks.\n\n" + table(
+        f"{wrong_count(small)} of {len(small)} rows.\n"
+        "Below the first values the loader of the system speaks.\n\n" + table(
             "limit|program|values tried|fails up to|last line said", [
                 [f"`{row['limit']}`", row["program"], row["tried"], row["fails_to"] or "–",
-                 row["wrong"] or row["said"] or "–"] for row in small]))
+                 re.sub(r"/[\w./-]+/", "", row["wrong"] or row["said"]) or "–"]
+                for row in small]))
 
 
 def fuzz_text(result: Result) -> str:
