@@ -330,10 +330,11 @@ def growth_find(samples: list[tuple[float, dict[str, Use]]], totals: Totals) -> 
                        "threads": [of[0].threads, of[-1].threads],
                        "resident_mib": [round(of[0].resident / MIB, 1),
                                         round(of[-1].resident / MIB, 1)],
-                       "grown_mib": round(grown / MIB, 2)}
+                       "grown_mib": round(grown / MIB, 2),
+                       "each_mib": [round(use.resident / MIB, 1) for use in of]}
         if (of[-1].descriptors > of[0].descriptors or of[-1].threads > of[0].threads
                 or grown > RESIDENT_MIB * MIB):
-            totals.wrong(f"{name} has grown: {table[name]}")
+            totals.wrong(f"{name} has grown: {table[name] | {'each_mib': '...'}}")
     return table
 
 
