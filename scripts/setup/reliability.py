@@ -115,16 +115,18 @@ def injection_text(result: Result) -> str:
 
 def soak_text(result: Result) -> str:
     counts = result["counts"]
-    return (f"{result['minutes']} minutes: {counts['sessions']} sessions of random plans, "
-            f"{counts['bytes_verified'] / (1 << 30):.1f} GiB verified,\n{counts['kills']} kills, "
-            f"{counts['strangers']} strangers, **{len(result['unexpected'])} unexpected**. After a "
-            f"kill the client ended within {result['longest_s']} s.\n\n" + "".join(
-                f"- Unexpected: {text}\n" for text in result["unexpected"])
-            + "\n" * bool(result["unexpected"]) + table(
-                "end|descriptors|threads|resident at first and last|grown (median)", [
-                    [name, *(" → ".join(map(str, use[key])) for key in ("descriptors", "threads")),
-                     " → ".join(map(str, use["resident_mib"])) + " MiB", f"{use['grown_mib']} MiB"]
-                    for name, use in result["ends"].items()]))
+    found = result["unexpected"]
+    return table("minutes|sessions|verified|kills|strangers|a client ended after a kill within|"
+                 "unexpected", [[
+                     result["minutes"], counts["sessions"],
+                     f"{counts['bytes_verified'] / (1 << 30):.1f} GiB", counts["kills"],
+                     counts["strangers"], f"{result['longest_s']} s",
+                     f"**{len(found)}**"]]) + "\n" + (
+        table("unexpected", [[text] for text in found]) + "\n" if found else "") + table(
+            "end|descriptors|threads|resident at first and last|grown (median)", [
+                [name, *(" → ".join(map(str, use[key])) for key in ("descriptors", "threads")),
+                 " → ".join(map(str, use["resident_mib"])) + " MiB", f"{use['grown_mib']} MiB"]
+                for name, use in result["ends"].items()])
 
 
 TEXTS: dict[str, tuple[str, Callable[[Result], str]]] = {
