@@ -5,6 +5,7 @@
 #include "base/files.h"
 #include "base/json_memory.h"
 #include "base/program.h"
+#include "base/threads.h"
 #include "base/version.h"
 #include "placement/placement.h"
 #include "run.h"
@@ -180,7 +181,8 @@ static void run(const struct options *options, const struct cells *cells, struct
     struct client client = {.options = options};
     json_t *record = NULL;
 
-    if (check_cells(options, cells, problem) < 0 || loop_open(&client.loop, problem) < 0)
+    if (threads_try_pool(problem) < 0 || check_cells(options, cells, problem) < 0 ||
+        loop_open(&client.loop, problem) < 0)
         return;
     if (options->action == ACTION_FACTS) {
         record = run_facts(&client, cells->plans, problem);

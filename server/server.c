@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "base/threads.h"
 #include "client_session.h"
 #include "support/support.h"
 
@@ -144,6 +145,6 @@ void server_run(struct options *options, struct problem *problem)
                                          .check = trial_run,
                                          .owner = &server}};
     probe_counters();
-    if (fit_limits(options, problem) == 0)
+    if (threads_try_pool(problem) == 0 && fit_limits(options, problem) == 0)
         listener_serve(&server.listener, NULL, problem);
 }

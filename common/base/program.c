@@ -5,7 +5,6 @@
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_memory.h"
-#include "base/threads.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -142,13 +141,10 @@ int loop_init(uv_loop_t *loop)
 }
 
 #define NEEDED 4 /* descriptors that libuv opens up to that pipe, and one more */
-#define POOL 4   /* threads of libuv */
 
 int loop_open(uv_loop_t *loop, struct problem *problem)
 {
     int free_fds[NEEDED], count = 0;
-    if (threads_probe(POOL, problem) < 0)
-        return -1;
     while (count < NEEDED && (free_fds[count] = dup(STDIN_FILENO)) >= 0)
         count++;
     int result = count < NEEDED ? -errno : 0;

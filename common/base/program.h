@@ -43,10 +43,8 @@ void option_print(const struct option_help *options, int column);
 /* uv_loop_init(); libuv before 1.45 leaves a descriptor open when it fails. 0 or -errno. */
 int loop_init(uv_loop_t *loop);
 
-/* loop_init(), if descriptors and threads are free. libuv 1.44 aborts if its first loop cannot
- * open a pipe for signals (uv__signal_global_reinit() in src/unix/signal.c), and if the first
- * uv_queue_work() cannot start its threads (init_threads() in src/threadpool.c). A server does both
- * before it is ready. 0, or -1 with a failure. */
+/* loop_init(), if descriptors are free: libuv 1.44 aborts if its first loop cannot open a pipe for
+ * signals (uv__signal_global_reinit() in src/unix/signal.c). 0, or -1 with a failure. */
 int loop_open(uv_loop_t *loop, struct problem *problem);
 
 /* Reports the end of the parent process, however it ends. The parent holds the other end of a pipe,

@@ -11,6 +11,8 @@
 
 #define STACK_BYTES (2u << 20) /* uv_thread_create() gives a stack the limit, or this without one */
 
+#define POOL_THREADS 4 /* of libuv, unless UV_THREADPOOL_SIZE is set */
+
 #ifndef RLIMIT_AS /* OpenBSD */
 #define RLIMIT_AS RLIMIT_DATA
 #endif
@@ -46,29 +48,32 @@ int thread_failure(struct problem *problem, int error, const char *name)
                            name, text);
 }
 
-static void wait_for_end(void *end)
+static void pass(void *mutex)
 {
-    uv_sem_wait(end);
+    uv_mutex_lock(mutex);
+    uv_mutex_unlock(mutex);
 }
 
-int threads_probe(unsigned count, struct problem *problem)
+int threads_try_pool(struct problem *problem)
 {
-    uv_thread_t threads[8];
-    unsigned started = 0;
-    uv_sem_t end;
-    int result = uv_sem_init(&end, 0);
+    uv_thread_t threads[POOL_THREADS];
+    uv_mutex_t held; /* until all of them have started */
+    size_t count = 0;
+    int error = uv_mutex_init(&held);
 
-    if (result < 0)
-        return problem_failure(problem, "cannot start threads: %s", strerror(-result));
-    while (result == 0 && started < count &&
-           (result = uv_thread_create(&threads[started], wait_for_end, &end)) == 0)
-        started++;
-    for (unsigned i = 0; i < started; i++)
-        uv_sem_post(&end);
-    for (unsigned i = 0; i < started; i++)
-        uv_thread_join(&threads[i]);
-    uv_sem_destroy(&end);
-    return result == 0 ? 0 : thread_failure(problem, result, "the threads of an event loop");
+    if (error < 0)
+        return problem_failure(problem, "cannot make a mutex: %s", strerror(-error));
+    uv_mutex_lock(&held);
+    while (error == 0 && count < POOL_THREADS)
+        if ((error = uv_thread_create(&threads[count], pass, &held)) == 0)
+            count++;
+    if (error < 0)
+        thread_failure(problem, error, "the threads that run checks");
+    uv_mutex_unlock(&held);
+    while (count)
+        uv_thread_join(&threads[--count]);
+    uv_mutex_destroy(&held);
+    return error < 0 ? -1 : 0;
 }
 
 /* ThreadSanitizer knows a descriptor by its number only, whatever the table. */

@@ -15,9 +15,10 @@ uint64_t address_space_limit(void);
  * uv_thread_create(). That is EAGAIN for each limit, so a probe tells memory from the others. */
 int thread_failure(struct problem *problem, int error, const char *name);
 
-/* Whether so many threads (at most 8) could be started now: starts and ends them. 0, or -1 with a
- * failure. */
-int threads_probe(unsigned count, struct problem *problem);
+/* Whether the threads in which libuv looks up names and runs checks can start. libuv ends the process
+ * by abort(3) where they cannot, at their first work. 0, or -1 with a failure. Their stacks stay in
+ * the cache of the C library, for libuv. */
+int threads_try_pool(struct problem *problem);
 
 /* Gives the calling thread its own table of descriptors. While threads share a table, the kernel
  * counts a reference to the file in each call on a descriptor (fdget() in fs/file.c).

@@ -20,13 +20,16 @@ static int await_memory(struct connection *connection)
     return result < 0 ? result : 0;
 }
 
-/* Waits in ppoll(2) if the call of the reading never blocks. */
+/* Waits in ppoll(2) if the call of the reading never blocks. TCP_ZEROCOPY_RECEIVE reports the end of
+ * the stream only for a half-close of the peer, not for a shutdown(2) here (Linux 6.18). */
 static int receive(struct connection *connection, size_t wanted)
 {
     int result = engine_receive(connection, wanted);
     if (result != -EAGAIN)
         return result;
     pause_for(connection->shared, connection->calls.fd, POLLIN);
+    if (thread_shared_is_cancelled(connection->shared))
+        return -ECANCELED;
     result = engine_reclaim(connection);
     return result < 0 ? result : 0;
 }

@@ -8,6 +8,7 @@ import gc
 import importlib
 import io
 import os
+import resource
 import signal
 import sys
 from collections.abc import Callable
@@ -71,6 +72,13 @@ def errors_print(work: Callable[[], int]) -> int:
         # The reader has closed the pipe (`uncork table R | head`): no error. At exit the
         # interpreter flushes standard output, which must not be that pipe any more.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except (MemoryError, ImportError):
+        # Without memory a package says in many lines that a library of it cannot be loaded.
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        if limit == resource.RLIM_INFINITY:
+            raise
+        print(f"uncork: there is too little memory: ulimit -v is {limit // 1024}", file=sys.stderr)
         return 1
     except UnicodeEncodeError as error:
         text = error.object[max(0, error.start - 20):error.end]

@@ -108,23 +108,6 @@ def test_a_client_that_is_killed_takes_its_own_server_with_it() -> None:
     raise AssertionError(f"{children} still run")
 
 
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM])
-def test_whenever_a_server_ends_its_client_says_so(number: signal.Signals, tmp_path: Path) -> None:
-    for milliseconds in (1, 2, 5, 10, 15, 20, 30, 50, 80, 130, 200):
-        with server_started(f"unix:{tmp_path}/control") as server:
-            client = client_start("--json", f"server={server.address}", "duration=60s",
-                                  "warmup=20ms", "place=free")
-            time.sleep(milliseconds / 1000)
-            assert server.ended(number) == (0 if number == signal.SIGTERM else -number)
-            assert (tmp_path / "control").exists() is (number == signal.SIGKILL)
-            (tmp_path / "control").unlink(missing_ok=True)
-            out, error = client.communicate(timeout=20)
-            assert client.returncode == 1, f"after {milliseconds} ms: {client.returncode} {error}"
-            record = json.loads(out)
-            assert record["status"] == "failed" and record["phase"], record
-            assert error.count("\n") == 1, error
-
-
 def test_a_client_that_was_suspended_says_so_and_blames_no_other_end() -> None:
     """Ended by its server, whose connections and whose channel it finds closed; by no server."""
     with (server_started() as first, server_started() as second,

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import statistics
 import subprocess
 import time
@@ -17,7 +18,7 @@ from typing import Any
 import pytest
 
 from control import Channel, data_join, plan_send
-from programs import CLIENT, SANITIZED, client_json, server_started
+from programs import CLIENT, SANITIZED, busy, client_json, client_start, server_started, trouble
 
 VERSION = client_json("--facts")[0]["client"]["versions"]["uncork"]
 ANSWERED_WITHIN_S = 2.0 if SANITIZED else 0.2  # the median of the answers
@@ -165,3 +166,19 @@ def test_the_end_that_failed_first_gives_the_reason(
                 capture_output=True, text=True, timeout=60)
         reasons.add(json.loads(run.stdout)["reason"].rpartition("; ")[2])
     assert reasons == {f"the {failing} could not receive from the {other}: Input/output error"}
+
+
+@pytest.mark.parametrize("words", ["workload=stream direction=receive", "handoff=thread reply=16K"])
+def test_a_reading_that_maps_pages_ends_with_a_server_that_is_stopped(words: str) -> None:
+    """After shutdown(2) the call that maps pages says that nothing has come, again and again."""
+    if why := trouble("read=zerocopy"):
+        pytest.skip(why)
+    with server_started() as server:
+        client = client_start("read=zerocopy", f"server={server.address}", *words.split(),
+                              "warmup=0s", "place=free", "duration=60s")
+        busy(server.pid)
+        server.process.send_signal(signal.SIGSTOP)
+        error = client.communicate(timeout=30)[1]
+        server.process.kill()
+        server.process.wait()
+    assert client.returncode == 1 and error.count("\n") == 1, error

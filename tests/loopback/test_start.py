@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from control import connect
-from programs import BIN, CLIENT, SANITIZED, SERVER, client_run, server_started
+from programs import BIN, SANITIZED, SERVER, client_run, server_started
 
 EXEC = BIN / "uncork-exec"
 SHORT = "messages=1 warmup=0s place=free"
@@ -73,37 +73,6 @@ def test_a_file_of_cells_that_cannot_be_read_is_no_empty_one(tmp_path: Path) -> 
 
 
 # ---- few descriptors ----
-
-def started_with(files: int, command: str) -> tuple[int, str]:
-    """The status and the standard error of a program with so few descriptors. A server that prints
-    its ready line is ended."""
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
-
-    with subprocess.Popen(command.split(), stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, preexec_fn=limit) as process:
-        assert process.stdout
-        if process.stdout.readline().startswith('{"ready"'):
-            process.terminate()
-        return process.wait(60), process.communicate()[1]
-
-
-@pytest.mark.skipif(SANITIZED, reason="a sanitizer needs descriptors of its own")
-@pytest.mark.parametrize("command", [
-    f"{CLIENT} {SHORT} transport=null", f"{CLIENT} {SHORT} engine=poll transport=null",
-    f"{CLIENT} {SHORT}", f"{CLIENT} --facts", f"{EXEC} -- true", f"{SERVER} --listen 127.0.0.1:0",
-    f"{SERVER} --listen 127.0.0.1:0 --plain echo", f"{SERVER} --listen 127.0.0.1:0 --serve nbd"],
-    ids=["null", "null by poll", "run", "facts", "exec", "server", "plain", "serve"])
-def test_with_few_descriptors_a_program_works_or_says_why_in_one_line(command: str) -> None:
-    for files in range(3, 21):
-        status, error = started_with(files, command)
-        if status == 0:
-            continue
-        speakers = [line.split(":")[0] for line in error.splitlines()]
-        assert status in (1, 125, 127), (files, status, error)
-        # The client's own server says why before the client does.
-        assert len(speakers) == 1 or speakers == ["uncork-server", "uncork-client"], (files, error)
-
 
 @pytest.mark.skipif(SANITIZED, reason="a sanitizer needs descriptors of its own")
 @pytest.mark.parametrize("flags", ["", "--serve http", "--serve http engine=poll", "--plain echo"])
@@ -176,3 +145,13 @@ def test_a_server_that_could_not_say_that_it_is_ready_leaves_no_socket(tmp_path:
     assert not list(tmp_path.iterdir())
     with server_started(f"unix:{tmp_path}/s"):
         pass
+
+
+@pytest.mark.skipif(SANITIZED, reason="a sanitizer reserves address space of its own")
+@pytest.mark.parametrize("command", [f"uncork-client {SHORT}",
+                                     "uncork-server --listen 127.0.0.1:0"])
+def test_without_room_for_the_threads_of_libuv_a_program_says_so(command: str) -> None:
+    """libuv calls abort(3) where they cannot start."""
+    done = shell(f"ulimit -v 44000; {command}")
+    assert done.returncode == 1 and done.stderr.count("\n") == 1, done
+    assert "ulimit -v is 44000" in done.stderr

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""docs/security.md has the limits of common/base/limits.def, and names tests that exist."""
+"""docs/security.md has the limits of common/base/limits.def, and names tests that exist;
+docs/reliability.md is made from stored results."""
 
 from __future__ import annotations
 
 import re
+import subprocess
 
 from conftest import ROOT
 
@@ -23,3 +25,8 @@ def test_each_threat_has_a_test_that_exists() -> None:
     named = re.findall(r"`(tests/[\w/.]+)`", threats)
     assert len(named) > 5
     assert [path for path in named if not (ROOT / path).exists()] == []
+
+
+def test_the_page_of_reliability_is_made_from_its_results() -> None:
+    done = subprocess.run([ROOT / "scripts/reliability", "--check"], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
