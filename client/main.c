@@ -253,7 +253,6 @@ int main(int count, char **arguments)
     standard_open();
     json_memory_watch(true);
     keylog_set(NULL, &problem);
-    json_wipe_freed();
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (options_parse(&options, count, arguments, &problem) == 0)

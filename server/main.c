@@ -260,7 +260,6 @@ int main(int count, char **arguments)
     if (count > PROCESS_BECOME_LEAST && !strcmp(arguments[1], PROCESS_START_CHILD))
         process_become(arguments + 2);
     keylog_set(NULL, &problem);
-    json_wipe_freed();
     signal(SIGPIPE, SIG_IGN); /* the other end may close at any time: a write then returns EPIPE */
     scheduling_reset();
     if (parse_options(&options, count, arguments, &problem) == 0)

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/json_memory.h"
 
+#include "base/bytes.h"
 #include "base/cleanup.h"
 
+#ifdef __linux__
+#include <malloc.h>
+#endif
 #include <stdatomic.h>
 
 static atomic_bool lacked;
@@ -20,9 +24,19 @@ static void *noted(size_t size)
     return memory;
 }
 
+#ifdef __linux__
+static void wipe_and_free(void *memory)
+{
+    secret_wipe(memory, malloc_usable_size(memory));
+    free(memory);
+}
+#else
+#define wipe_and_free free
+#endif
+
 void json_memory_watch(bool ends)
 {
-    json_set_alloc_funcs(ends ? required : noted, free);
+    json_set_alloc_funcs(ends ? required : noted, wipe_and_free);
 }
 
 bool json_memory_lacked(void)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The memory of JSON. Without memory, jansson returns NULL, and json_object_set_new() ignores a
- * NULL: the object would lack a key, and its maker would not know it. */
+ * NULL: the object would lack a key, and its maker would not know it. What is freed is overwritten,
+ * since values of messages may be keys (not where the C library hides how large it is). */
 #pragma once
 
 #include <stdbool.h>

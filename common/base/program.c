@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/program.h"
 
-#include "base/bytes.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/json_memory.h"
@@ -15,9 +14,6 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
-#ifdef __linux__
-#include <malloc.h>
-#endif
 
 int program_find(const char *name, const char *folders, char *path, size_t size)
 {
@@ -48,23 +44,6 @@ void standard_open(void)
         if (fcntl(fd, F_GETFD) < 0)
             open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY); /* the lowest number, fd */
 }
-
-#ifdef __linux__
-static void wipe_and_free(void *memory)
-{
-    secret_wipe(memory, malloc_usable_size(memory));
-    free(memory);
-}
-
-void json_wipe_freed(void)
-{
-    json_set_alloc_funcs(malloc, wipe_and_free);
-}
-#else
-void json_wipe_freed(void)
-{
-}
-#endif
 
 /* errno is that of the last write: after a failure each later one fails in the same way. */
 static int check(bool written, struct problem *problem)

@@ -17,10 +17,6 @@ int program_find(const char *name, const char *folders, char *path, size_t size)
  * is for the other direction: a read or a write still fails with EBADF, also in a child. */
 void standard_open(void);
 
-/* Makes jansson overwrite memory that it frees: values of messages may be keys. Call it before any
- * JSON is made. No effect where the C library does not know how large an allocation is. */
-void json_wipe_freed(void);
-
 /* Prints `json` as one line; the flags are those of json_dumps(). 0, or -1 with a failure if any
  * byte since the start of the program could not be written. */
 int standard_print(const json_t *json, size_t flags, struct problem *problem);
