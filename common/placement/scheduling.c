@@ -171,8 +171,9 @@ static int explain_rejection(const char *word, int priority, struct problem *pro
             word);
     return problem_unsupported(
         problem,
-        "sched=%s is not permitted: no CAP_SYS_NICE, and the limit of real-time "
-        "priorities is %lld; run first in the same shell: sudo prlimit --pid $$ --rtprio=%d",
+        "sched=%s is not permitted: no CAP_SYS_NICE (a server keeps it for --allow-word sched), and the "
+        "limit of real-time priorities is %lld; run first in the same shell: sudo prlimit --pid $$ "
+        "--rtprio=%d",
         word, limit, priority);
 }
 

@@ -173,10 +173,11 @@ static int check_option(const struct socket_option *option, int value, int resul
     if (option->name == MISSING)
         return problem_unsupported(problem, "%s: this system has no %s", option->word, option->spelled);
     if (option->name == SO_BUSY_POLL && result == -EPERM)
-        return problem_unsupported(problem,
-                                   "busy_poll=%dus: a value above sysctl net.core.busy_read "
-                                   "needs CAP_NET_ADMIN; run it as root",
-                                   value);
+        return problem_unsupported(
+            problem,
+            "busy_poll=%dus: a value above sysctl net.core.busy_read "
+            "needs CAP_NET_ADMIN; run it as root, a server with --allow-word busy_poll",
+            value);
     if (result < 0)
         return problem_unsupported(problem, "%s: the system refuses %s %d: %s", option->word, option->spelled,
                                    value, strerror(-result));

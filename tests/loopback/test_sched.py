@@ -65,7 +65,7 @@ def scheduling(pid: int) -> list[tuple[int, int]]:
 def test_live_data_threads_have_the_class_that_was_asked_for_and_others_have_not(
     words: dict[str, str], expected: dict[str, list[tuple[int, int]]]
 ) -> None:
-    with server_started() as server:
+    with server_started("127.0.0.1:0", "--allow-word", "sched") as server:
         client = client_start(f"server={server.address}",
                               *(f"{end}.sched={value}" for end, value in words.items()),
                               "place=free", "connections=2", "engine=block", "rate=100",
