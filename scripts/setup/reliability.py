@@ -109,8 +109,9 @@ def fuzz_text(result: Result) -> str:
 
 
 def injection_text(result: Result) -> str:
-    return table("program|calls failed|crashes|leaks", [
-        [name, of["calls failed"], of["crashes"], of["leaks"]] for name, of in result.items()])
+    columns = ("calls failed", "crashes", "leaks", "wrong")
+    return table("program|" + "|".join(columns), [
+        [name, *(of[column] for column in columns)] for name, of in result.items()])
 
 
 def soak_text(result: Result) -> str:
@@ -151,7 +152,7 @@ def is_wrong(name: str, result: Result) -> bool:
     if name == "soak":
         return bool(result["unexpected"])
     if name == "injection":
-        return any(of["crashes"] or of["leaks"] for of in result.values())
+        return any(of["crashes"] or of["leaks"] or of["wrong"] for of in result.values())
     return any(row["wrong"] for row in result.get("rows", []))
 
 

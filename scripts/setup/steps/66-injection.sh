@@ -5,8 +5,7 @@
 # seconds: 7200
 
 tree_build release -DUNCORK_WERROR=ON || return
-if PYTHONPATH=tests/loopback UNCORK_BIN=build/release/bin scripts/setup/python \
-    tests/loopback/injected.py --json "$LOGS/injection.json"; then
+if tests/reliability/run injection --json "$LOGS/injection.json"; then
     count passed 1
 else
     count failed 1
