@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-server: the end that answers. Options give its address, the client sends the plan. */
 #include "base/json_memory.h"
+#include "base/memory.h"
 #include "base/keylog.h"
 #include "base/units.h"
 #include "base/version.h"
@@ -256,6 +257,7 @@ int main(int count, char **arguments)
     struct options options = {.inherited = -1};
 
     standard_open();
+    memory_keep_little();
     json_memory_watch(false);
     if (count > PROCESS_BECOME_LEAST && !strcmp(arguments[1], PROCESS_START_CHILD))
         process_become(arguments + 2);

@@ -12,6 +12,8 @@
 #include <malloc.h>
 #endif
 
+#define KEPT_BYTES (128 << 10)
+
 size_t mapping_page(void)
 {
     return (size_t)sysconf(_SC_PAGESIZE);
@@ -21,6 +23,14 @@ void memory_trim(void)
 {
 #ifdef __GLIBC__
     malloc_trim(0);
+#endif
+}
+
+void memory_keep_little(void)
+{
+#ifdef __GLIBC__
+    mallopt(M_MMAP_THRESHOLD, KEPT_BYTES);
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES);
 #endif
 }
 

@@ -21,6 +21,11 @@ struct memory {
 int memory_open(struct memory *memory, size_t size, bool as_file);
 void memory_close(struct memory *memory);
 
+/* Bounds what glibc keeps of freed memory: pieces of 128 KiB and more are unmapped, and so is the
+ * top of an arena from that size on. Without it both sizes grow with what is freed, up to 32 and
+ * 64 MiB (mallopt(3), M_MMAP_THRESHOLD). For a process that runs for days, before its first thread. */
+void memory_keep_little(void);
+
 /* Gives memory that free(3) keeps back to the system, where the C library can: glibc. It does so
  * for the top of the first arena only, so a process of many short threads calls memory_share(),
  * before it starts them: all have one arena. */
