@@ -217,7 +217,8 @@ int trial_run(struct listener *listener, struct problem *problem)
 static void run_server(const uint8_t *data, size_t size)
 {
     struct problem problem = {0};
-    struct options options = {.limits = {[LIMIT_STRANGERS] = 4,
+    struct options options = {.inherited = -1,
+                              .limits = {[LIMIT_STRANGERS] = 4,
                                          [LIMIT_SOURCE_STRANGERS] = 3,
                                          [LIMIT_SESSIONS] = 3,
                                          [LIMIT_THREADS] = 4,
