@@ -7,6 +7,7 @@ import json
 import os
 import resource
 import socket
+import struct
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -99,6 +100,21 @@ def test_facts_are_told_once_and_to_nobody_who_runs() -> None:
         plan_send(running, VERSION, *ONE_REQUEST)
         running.send("ask", version=VERSION)
         assert running.receive()["type"] == "failed"
+        assert works(server.address)
+
+
+@pytest.mark.parametrize("garbage", [
+    b"GET / HTTP/1.1\r\n\r\n", struct.pack(">I", 0), struct.pack(">I", 1 << 30),
+    *[struct.pack(">I", len(body)) + body for body in (
+        b"[]", b"{{{{", b'{"type":"joined"', b'{"type":"joined"}', b'{"type":"nope"}',
+        b'{"type":"plan"}')]])
+def test_garbage_ends_its_own_session_only(garbage: bytes) -> None:
+    with server_started() as server:
+        channel = connect(server.address)
+        channel.settimeout(10)
+        channel.sendall(garbage)
+        while channel.recv(4096):
+            pass
         assert works(server.address)
 
 
