@@ -45,7 +45,8 @@ def test_each_file_of_the_table_has_such_an_if() -> None:
 
 
 def test_every_part_of_a_build_that_may_be_absent_has_its_files_and_its_row() -> None:
-    files = [path for folder in ("client", "common") for path in (TOP / folder).rglob("absent_*.c")]
+    files = [path for folder in ("client", "common", "server")
+             for path in (TOP / folder).rglob("absent_*.c")]
     needs = re.findall(r"^uncork_needs\((\w+)", (TOP / "CMakeLists.txt").read_text(), re.MULTILINE)
     page = (TOP / "docs/design/systems.md").read_text().split("\n## Parts of the build\n")[1]
     rows = re.findall(r"^\| `(\w+)` \|", page.split("\n## ")[0], re.MULTILINE)
