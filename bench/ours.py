@@ -124,7 +124,8 @@ def proxy_run(client: Client, job: Job) -> float:
     The proxy is told of no warm-up: the floor has one of its own.
     """
     here, there = (f"{ADDRESS}:{port}" for port in job.ports)
-    proxy = [str(client.folder / "uncork-server"), "--listen", here, "--proxy"]
+    proxy = [str(client.folder / "uncork-server"), "--listen", here, "--proxy",
+             "--allow-word", "congestion"]
     with (contextlib.ExitStack() as stack,
           socket.create_server((ADDRESS, job.ports[1])) as listener,
           server_started(proxy, job.server_cpu, job.ports[0])):

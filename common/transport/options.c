@@ -6,6 +6,7 @@
 #include "base/files.h"
 #include "transport/transport.h"
 
+#include <errno.h>
 #include <netinet/tcp.h>
 #include <string.h>
 
@@ -137,15 +138,21 @@ static int choose_congestion(struct calls *calls, const char *word, struct probl
 {
     const char *name = names_algorithm(word) ? word : "cubic";
     char now[CONGESTION_NAME_MAX];
-    bool is_set = false;
+    bool is_set = false, is_permitted = true;
 
     if (TCP_CONGESTION != MISSING && strcmp(word, "system") != 0) {
         calls->counts.made[CALL_OPTION]++;
         is_set = setsockopt(calls->fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0;
+        is_permitted = is_set || errno != EPERM;
     }
     if (!problem || !names_algorithm(word) ||
         (is_set && read_congestion(calls->fd, now) && !strcmp(now, word)))
         return 0;
+    if (!is_permitted)
+        return problem_unsupported(problem,
+                                   "congestion=%s: sysctl net.ipv4.tcp_allowed_congestion_control lacks it; "
+                                   "run it as root, a server with --allow-word congestion",
+                                   word);
     return problem_unsupported(problem, "congestion=%s is not available here; " AVAILABLE, word);
 }
 
