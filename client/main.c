@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* uncork-client: the end that offers load and measures. */
-#include "base/keylog.h"
 #include "base/cleanup.h"
 #include "base/files.h"
 #include "base/json_memory.h"
+#include "base/keylog.h"
 #include "base/program.h"
 #include "base/threads.h"
 #include "base/version.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "options.h"
 
-#include "base/keylog.h"
 #include "base/cleanup.h"
+#include "base/keylog.h"
 #include "base/program.h"
 #include "base/units.h"
 #include "control/channel.h"

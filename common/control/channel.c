@@ -27,12 +27,17 @@ static void report_end(struct channel *channel, const char *why)
 
 /* ---- writing ---- */
 
+struct written {
+    uv_write_t request; /* first: libuv passes it to the callback */
+    struct bytes bytes;
+};
+
 static void on_written(uv_write_t *request, int status)
 {
     struct channel *channel = request->handle->data;
-    bytes_free(request->data);
-    free(request->data);
-    free(request);
+    struct written *written = (struct written *)request;
+    bytes_free(&written->bytes);
+    free(written);
     /* If the peer has closed, the channel ends when all data is read: it may hold the reason. */
     if (status < 0 && status != UV_ECANCELED && status != UV_EPIPE && status != UV_ECONNRESET)
         report_end(channel, uv_strerror(status));
@@ -43,13 +48,11 @@ static void on_written(uv_write_t *request, int status)
 static void write_bytes(struct channel *channel, struct bytes *bytes)
 {
     uv_buf_t buffer = uv_buf_init((char *)bytes->data, (unsigned)bytes->size);
-    uv_write_t *request = buffer.len ? malloc(sizeof *request) : NULL;
-    struct bytes *written = request ? malloc(sizeof *written) : NULL;
+    struct written *written = buffer.len ? malloc(sizeof *written) : NULL;
 
     if (written) {
-        *written = *bytes;
-        request->data = written;
-        if (uv_write(request, &channel->stream, &buffer, 1, on_written) == 0) {
+        written->bytes = *bytes;
+        if (uv_write(&written->request, &channel->stream, &buffer, 1, on_written) == 0) {
             *bytes = (struct bytes){0};
             return;
         }
@@ -59,7 +62,6 @@ static void write_bytes(struct channel *channel, struct bytes *bytes)
                    written ? "broke the control channel" : "has no memory left for control messages");
     bytes_free(bytes);
     free(written);
-    free(request);
 }
 
 void channel_send(struct channel *channel, enum control_type type, json_t *body)

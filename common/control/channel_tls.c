@@ -3,7 +3,7 @@
 
 #include "base/bytes.h"
 #include "base/cleanup.h"
-#include "base/keylog.h"
+#include "base/keylog_gnutls.h"
 
 #include <errno.h>
 #include <gnutls/gnutls.h>
@@ -61,14 +61,6 @@ static int find_key(gnutls_session_t session, const gnutls_datum_t *identity, gn
         return -1;
     memcpy(key->data, psk->key, psk->key_size);
     key->size = (unsigned)psk->key_size;
-    return 0;
-}
-
-static int write_key(gnutls_session_t session, const char *label, const gnutls_datum_t *secret)
-{
-    gnutls_datum_t client, server;
-    gnutls_session_get_random(session, &client, &server);
-    keylog_secret(label, client.data, secret->data, secret->size);
     return 0;
 }
 
@@ -188,7 +180,7 @@ static int open_session(struct channel_tls *tls)
     if (result < 0)
         return result;
     gnutls_session_set_ptr(tls->session, tls);
-    gnutls_session_set_keylog_function(tls->session, write_key);
+    gnutls_session_set_keylog_function(tls->session, keylog_gnutls);
     gnutls_transport_set_ptr(tls->session, tls);
     gnutls_transport_set_push_function(tls->session, push);
     gnutls_transport_set_pull_function(tls->session, pull);

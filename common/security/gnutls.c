@@ -3,7 +3,7 @@
 #include "security/gnutls.h"
 
 #include "base/bytes.h"
-#include "base/keylog.h"
+#include "base/keylog_gnutls.h"
 
 #include <stdio.h>
 
@@ -103,14 +103,6 @@ static ssize_t pull(gnutls_transport_ptr_t connection, void *data, size_t size)
     return set_errno(connection, tls_read(connection, data, size));
 }
 
-static int write_key(gnutls_session_t session, const char *label, const gnutls_datum_t *secret)
-{
-    gnutls_datum_t client, server;
-    gnutls_session_get_random(session, &client, &server);
-    keylog_secret(label, client.data, secret->data, secret->size);
-    return 0;
-}
-
 /* GNUTLS_NO_AUTO_REKEY disables the KeyUpdate that GnuTLS sends after 2^24 records. So all records
  * carry messages, as with OpenSSL, and the other end may be the kernel, which has no KeyUpdate. */
 int gnutls_layer_open(struct connection *connection)
@@ -127,7 +119,7 @@ int gnutls_layer_open(struct connection *connection)
     gnutls_layer_of(connection)->gnutls = session;
     gnutls_session_set_ptr(session, connection);
     gnutls_session_set_verify_function(session, check_certificate);
-    gnutls_session_set_keylog_function(session, write_key);
+    gnutls_session_set_keylog_function(session, keylog_gnutls);
     gnutls_transport_set_ptr(session, connection);
     gnutls_transport_set_vec_push_function(session, push);
     gnutls_transport_set_pull_function(session, pull);

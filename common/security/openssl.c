@@ -2,8 +2,8 @@
 /* TLS by OpenSSL: each SSL_write() makes a record; a buffering BIO above it is the cork. */
 #include "security/tls.h"
 
-#include "base/keylog.h"
 #include "base/cleanup.h"
+#include "base/keylog.h"
 
 #include <openssl/bio.h>
 #include <openssl/err.h>
