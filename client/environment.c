@@ -121,5 +121,10 @@ void environment_print(const json_t *record, const json_t *const ends[END_COUNT]
             printf(", %s's %s", end_names[end], record_text(ends[end], "engine"));
     if (*congestion)
         printf("; congestion %s", congestion);
+    for (int end = 0; end < END_COUNT; end++) { /* a server may lack the right to choose one */
+        const char *other = record_text(record_first(ends[end], "options"), "congestion");
+        if (*other && strcmp(congestion, other) != 0)
+            printf(", %s's %s", end_names[end], other);
+    }
     putchar('\n');
 }

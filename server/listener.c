@@ -240,6 +240,9 @@ void listener_serve(struct listener *listener, const struct plan *plan, struct p
         restrict_self(listener, problem) < 0 || (listener->check && listener->check(listener, problem) < 0) ||
         (!listener->is_stopped && print_ready(listener, problem) < 0))
         stop(listener);
+    else if (!plan && !listener->options->with_parent && transport_forbids_cubic())
+        listener_log("congestion=default is not cubic here: sysctl net.ipv4.tcp_allowed_congestion_control "
+                     "lacks it; --allow-word congestion lets a server of root choose it");
     listener->is_ready = true;
     uv_run(loop, UV_RUN_DEFAULT);
     for (size_t i = 0; i < 2; i++)

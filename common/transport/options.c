@@ -132,6 +132,16 @@ static bool names_algorithm(const char *word)
     return strcmp(word, "system") != 0 && strcmp(word, "default") != 0;
 }
 
+bool transport_forbids_cubic(void)
+{
+    int fd = sockets_make(AF_INET, SOCK_STREAM, 0, true);
+    bool is_forbidden = fd >= 0 && TCP_CONGESTION != MISSING &&
+                        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5) != 0 && errno == EPERM;
+    if (fd >= 0)
+        close(fd);
+    return is_forbidden;
+}
+
 /* Reads a name back, because some systems accept any; not without a `problem`. The record says what
  * `default` gave. */
 static int choose_congestion(struct calls *calls, const char *word, struct problem *problem)

@@ -84,6 +84,9 @@ int transport_check_connection(const struct plan *plan, enum end end, int fd, st
  * socket, also sets the options of transport_socket(). 0 or a negative errno value. */
 int transport_prepare_again(const struct plan *plan, enum end end, struct calls *calls, bool made);
 
+/* True: this process lacks the right to choose cubic, which congestion=default would have. */
+bool transport_forbids_cubic(void);
+
 /* Sets or clears TCP_QUICKACK, by one counted call. The kernel clears it, so quickack=rearm repeats
  * the call. 0 or a negative errno value. */
 int options_set_quickack(struct calls *calls, bool on);

@@ -74,6 +74,18 @@ def test_a_server_keeps_the_capabilities_that_an_option_asks_for(options: str,
 
 
 @AS_ROOT
+@pytest.mark.parametrize("options", [[], ["--allow-word", "congestion"]])
+def test_a_server_that_may_not_choose_cubic_says_so_at_its_start(options: list[str]) -> None:
+    algorithms = [Path(f"/proc/sys/net/ipv4/tcp_{which}_congestion_control").read_text().split()
+                  for which in ("available", "allowed")]
+    with server_started("127.0.0.1:0", *options) as server:
+        server.process.terminate()
+        said = server.process.communicate()[1]
+    is_forbidden = not options and ["cubic" in names for names in algorithms] == [True, False]
+    assert ("congestion=default is not cubic here" in said) == is_forbidden
+
+
+@AS_ROOT
 def test_a_server_of_subjects_keeps_what_starts_them_and_no_more(tmp_path: Path) -> None:
     definitions = tmp_path / "subjects"
     definitions.write_text("{}")
@@ -134,17 +146,24 @@ def test_a_server_with_keys_hides_its_memory_from_other_programs_of_its_user(has
 # ---- keys in memory ----
 
 
+def writable_memory(server: Server) -> list[bytes]:
+    """What the server can write to, read again while threads that end give their stacks back."""
+    until = time.monotonic() + WITHIN_S
+    while True:
+        maps = Path(f"/proc/{server.pid}/maps").read_text()
+        try:
+            with open(f"/proc/{server.pid}/mem", "rb", 0) as memory:
+                return [os.pread(memory.fileno(), int(end, 16) - int(begin, 16), int(begin, 16))
+                        for begin, end in re.findall(r"^(\w+)-(\w+) rw", maps, re.MULTILINE)]
+        except OSError:
+            if time.monotonic() > until:
+                raise
+
+
 def copies_in(server: Server, *texts: bytes) -> list[int]:
     """How often each text is in memory that the server can write to."""
-    counts = [0] * len(texts)
-    maps = Path(f"/proc/{server.pid}/maps").read_text()
-    with open(f"/proc/{server.pid}/mem", "rb", 0) as memory:
-        for begin, end in re.findall(r"^(\w+)-(\w+) rw", maps, re.MULTILINE):
-            memory.seek(int(begin, 16))
-            data = memory.read(int(end, 16) - int(begin, 16))
-            counts = [count + data.count(text)
-                      for count, text in zip(counts, texts, strict=True)]
-    return counts
+    mappings = writable_memory(server)
+    return [sum(mapping.count(text) for mapping in mappings) for text in texts]
 
 
 def copies_become(server: Server, texts: list[bytes], counts: list[int]) -> None:
