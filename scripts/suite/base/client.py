@@ -216,8 +216,16 @@ def client_expand(client: Client, words: Sequence[str]) -> list[tuple[str, ...]]
     return [tuple(word["values"]) for word in answer["words"]]
 
 
+class LineRefused(UsageError):
+    """The client refuses a line of several. number: counts from 0."""
+
+    def __init__(self, text: str, number: int) -> None:
+        super().__init__(text)
+        self.number = number
+
+
 def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
-    """Checks each line of words: `--check`, one call for all lines. UsageError names the line that
+    """Checks each line of words: `--check`, one call for all lines. LineRefused names the line that
     the client refuses, if there are several."""
     try:
         answers = client_ask(client, ["--check", "-"], "".join(f"{line}\n" for line in lines))
@@ -225,8 +233,9 @@ def client_check(client: Client, lines: Sequence[str]) -> list[Checked]:
         found = re.fullmatch(r"standard input:(\d+): (.*)", str(error))
         if found is None:
             raise
-        line = f", as in {lines[int(found[1]) - 1]}" if len(lines) > 1 else ""
-        raise UsageError(found[2] + line) from None
+        number = int(found[1]) - 1
+        line = f", as in {lines[number]}" if len(lines) > 1 else ""
+        raise LineRefused(found[2] + line, number) from None
     if not answers or answers.pop() != {"end": len(lines)} or len(answers) != len(lines):
         raise Failure(f"{client.name} --check did not answer all of {len(lines)} lines")
     return [Checked(answer["words"], answer["given"], tuple(answer.get("unused", ())),

@@ -6,7 +6,6 @@ leaves out the cells that match all of its words, as a scenario's `exclude` does
 set of words, overrides [fixed] and [sweep]; the shell must not contradict it.
 """
 
-import contextlib
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +16,15 @@ from typing import Any
 from suite.base import grouped
 from suite.base import runner_words as runner
 from suite.base.by_hand import TIMER
-from suite.base.client import Checked, Client, Vocabulary, build_try, client_check, client_list
+from suite.base.client import (
+    Checked,
+    Client,
+    LineRefused,
+    Vocabulary,
+    build_try,
+    client_check,
+    client_list,
+)
 from suite.base.errors import UsageError, nearest_hint
 from suite.base.runner_words import ARM, RUN_WORDS, TARGET
 from suite.base.words import words_split, words_text
@@ -160,12 +167,18 @@ def rows_check(targets: Targets, rows: Sequence[dict[str, str]],
 
 def needed_text(client: Client, vocabulary: Vocabulary, row: Mapping[str, str], key: str) -> str:
     """`: it needs lab=on`: each word with which a cell of this row would use key; may be empty."""
-    own, found = runner.words_for_client(row), list[str]()
-    for other, word in vocabulary.words.items():
-        for value in word.get("choices", ()):
-            with contextlib.suppress(UsageError):  # it contradicts another word of the row
-                (checked,) = client_check(client, [words_text(own | {other: value})])
-                found += [] if key in checked.unused else [f"{other}={value}"]
+    own = runner.words_for_client(row)
+    others = [(other, value) for other, word in vocabulary.words.items()
+              for value in word.get("choices", ())]
+    while True:
+        try:
+            answers = client_check(client, [words_text(own | {other: value})
+                                            for other, value in others])
+            break
+        except LineRefused as error:  # it contradicts another word of the row
+            del others[error.number]
+    found = [f"{other}={value}" for (other, value), answer in zip(others, answers, strict=True)
+             if key not in answer.unused]
     return f": it needs {' or '.join(found)}" if found else ""
 
 
