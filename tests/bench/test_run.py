@@ -275,6 +275,7 @@ def test_a_loop_that_cannot_run_says_why(name, words, why):
     assert done.stderr.startswith(why)
 
 
+@pytest.mark.long
 def test_the_bench_of_tables_invents_a_result_and_says_what_its_tables_cost(tmp_path):
     done = subprocess.run([str(RUN.with_name("table")), "records=980", f"folder={tmp_path}"],
                           capture_output=True,
@@ -295,6 +296,7 @@ def test_a_wrong_word_is_named_in_one_line(program, word):
     assert word.split("=")[0] in done.stderr
 
 
+@pytest.mark.long
 def test_start_prints_a_ratio_of_every_start():
     done = subprocess.run([str(RUN.parent / "start"), "rounds=1"], capture_output=True, text=True,
                           timeout=200)

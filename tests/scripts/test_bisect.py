@@ -124,11 +124,12 @@ CHANGED = r": segments_per_message: 1\d\.\dx, .*, beside > \+100%: regression"
 
 @pytest.mark.parametrize("made, words, good, bad, shown", [
     ({"bad": 7, "whole": 0}, GATE, 6, 8, WORKS_NOT),
-    ({"bad": 7, "whole": 0}, ("--fail-if", "unsupported"), 6, 8, WORKS_NOT),
-    ({"bad": 5, "broken": (6, 7)}, GATE, 4, 9, BROKEN),
     ({"bad": 12}, ("--fail-if", "segments_per_message > +100%", "rounds=6"), 11, 13, CHANGED),
-], ids=["cannot run what GOOD can", "the same, asked for", "does not build",
-        "a change from GOOD in the same rounds"])
+    pytest.param({"bad": 7, "whole": 0}, ("--fail-if", "unsupported"), 6, 8, WORKS_NOT,
+                 marks=pytest.mark.long),
+    pytest.param({"bad": 5, "broken": (6, 7)}, GATE, 4, 9, BROKEN, marks=pytest.mark.long),
+], ids=["cannot run what GOOD can", "a change from GOOD in the same rounds", "the same, asked for",
+        "does not build"])
 def test_what_a_step_says_and_that_the_commit_is_found(
     uncork: Uncork, tree: Callable[..., Path], made: dict[str, Any], words: tuple[str, ...],
     good: int, bad: int, shown: str,

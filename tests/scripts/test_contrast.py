@@ -124,8 +124,8 @@ def gaps_make(first, again, chance, slow):
         again[0, places] = np.nan if side == 0 else again[0, places]
 
 
-@pytest.mark.parametrize("known", [True, False])
-@pytest.mark.parametrize("results", [200, pytest.param(RESULTS, marks=pytest.mark.long)])
+@pytest.mark.parametrize("results, known", [
+    (200, True), *(pytest.param(RESULTS, known, marks=pytest.mark.long) for known in (True, False))])
 def test_of_many_results_with_gaps_none_passes_a_regression_of_a_tenth(results, known):
     statuses = []
     for seed in range(results):
@@ -231,10 +231,11 @@ def test_no_change_of_a_reference_result_contradicts_its_medians(tmp_path, name)
         assert not list(contradictions(matrix, metric))
 
 
-def test_no_change_of_a_simulated_result_contradicts_its_medians():
+@pytest.mark.parametrize("results", [40, pytest.param(SIMULATED, marks=pytest.mark.long)])
+def test_no_change_of_a_simulated_result_contradicts_its_medians(results):
     draws = (*NOISES, regimes, correlated(0.4))
     seen = set()
-    for seed in range(SIMULATED):
+    for seed in range(results):
         chance = np.random.default_rng((seed, 2))
         draw, rounds = draws[seed % len(draws)], int(chance.integers(2, 41))
         first = 1e-5 * draw(chance, (2, 3, rounds)) * chance.choice(

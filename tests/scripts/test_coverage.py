@@ -161,7 +161,7 @@ def test_an_unpaired_ratio_covers_at_least_at_its_level(
     assert_covers_least(ratio(new, base, False), math.log(1.05), level)
 
 
-@pytest.mark.parametrize("rounds", [20, 60])
+@pytest.mark.parametrize("rounds", [20, pytest.param(60, marks=pytest.mark.long)])
 def test_of_dependent_rounds_5_percent_are_claimed_and_without_the_widening_15(
         rounds: int) -> None:
     logs = correlated(0.4)(np.random.default_rng(rounds), (2, SAMPLES, rounds))
@@ -270,7 +270,7 @@ def stopped(values: np.ndarray, width: float, rounds: int) -> np.ndarray:
         done += rounds_added(done, most)
 
 
-@pytest.mark.parametrize("noise", [normal, skewed])
+@pytest.mark.parametrize("noise", [skewed, pytest.param(normal, marks=pytest.mark.long)])
 def test_rounds_that_until_adds_cost_an_interval_little_of_its_coverage_and_claims_stay_as_rare(
         noise: Noise) -> None:
     base, new = np.exp(noise(np.random.default_rng(3), (2, SAMPLES, 100)))

@@ -5,9 +5,11 @@ says. tests/honesty asks the same of many more."""
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from _pytest.mark import ParameterSet
 
 from claimed import COMMANDS
 from simulated import (
@@ -20,6 +22,7 @@ from simulated import (
     lognormal,
     matrix_identical,
     matrix_simulated,
+    two_modes,
     uniform,
 )
 from suite.contrast.contrast import Contrast, Status, Verdict, same_contrast, same_reach
@@ -41,12 +44,18 @@ def share_check(outcomes: list[bool], share: float) -> None:
     assert np.mean(outcomes) == pytest.approx(share, abs=error)
 
 
+def some(noises: Sequence[Draw], *usual: Draw) -> list[ParameterSet]:
+    """A parameter for each noise, by its name; of a long test, if it is not among the usual."""
+    return [pytest.param(noise, id=noise.__name__,
+                         marks=() if noise in usual else pytest.mark.long) for noise in noises]
+
+
 def contrasts_of(matrix: Matrix) -> list[Contrast]:
     """The contrasts to the baseline of a table."""
     return list(baseline_family(matrix, METRIC).members.values())
 
 
-@pytest.mark.parametrize("noise", NOISES, ids=lambda noise: noise.__name__)
+@pytest.mark.parametrize("noise", some(NOISES, lognormal, two_modes))
 def test_ratios_of_identical_cells_exclude_1_in_at_most_5_percent(noise: Draw) -> None:
     ratios = [one.estimate() for one in contrasts_of(matrix_identical(noise, GROUPS, 2, 20, 1))]
     assert len(ratios) == GROUPS
@@ -57,7 +66,7 @@ def test_ratios_of_identical_cells_exclude_1_in_at_most_5_percent(noise: Draw) -
 
 @pytest.mark.parametrize("rounds", [
     20, *(pytest.param(rounds, marks=pytest.mark.long) for rounds in (10, 60))])
-@pytest.mark.parametrize("noise", [lognormal, exponential, uniform], ids=lambda one: one.__name__)
+@pytest.mark.parametrize("noise", some((lognormal, exponential, uniform), exponential))
 def test_rows_of_wide_noise_of_one_kind_are_mixed_in_at_most_1_percent(
         noise: Draw, rounds: int) -> None:
     for factor in (1.0, 1.5):

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: long tests of the Python package: other machines whose links are cut, and fleets
+# does: long tests of the Python package and of bench/: machines whose links are cut, fleets, more simulations
 # long: yes
 
 # shellcheck source=scripts/setup/sshd.sh
@@ -9,4 +9,4 @@
 tree_build release -DUNCORK_WERROR=ON || return
 sshd_ensure || echo "tests that need other machines are skipped: $SSHD_WHY"
 "$UNCORK_TOP/scripts/setup/target" fleet || echo "tests of fleets are skipped"
-suite_test long tests/scripts -m long "${FILES_AT_ONCE[@]}"
+suite_test long tests/scripts tests/bench -m long "${FILES_AT_ONCE[@]}"
