@@ -14,6 +14,7 @@ tree_options() {
     asan)
         printf '%s\n' -DCMAKE_BUILD_TYPE=RelWithDebInfo -DCMAKE_C_COMPILER=clang -DUNCORK_SANITIZE=address -DUNCORK_FUZZ=ON
         ;;
+    guided) tree_options asan && echo -DUNCORK_FUZZ_GUIDED=ON ;;
     coverage)
         printf '%s\n' -DCMAKE_BUILD_TYPE=Debug -DCMAKE_C_COMPILER=clang -DUNCORK_SANITIZE=coverage -DUNCORK_FUZZ=ON
         ;;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tests/fuzz/run: runs the fuzz targets of build/asan with their seeds or for some minutes, makes
-their corpora small, and measures which lines they reach (docs/fuzzing.md)."""
+"""tests/fuzz/run: runs the fuzz targets with their seeds (of build/asan) or for some minutes (of
+build/guided), makes their corpora small, and measures which lines they reach (docs/fuzzing.md)."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def call(*command: object, log: Path | None = None, **more: str) -> int:
 
 def make_dictionary() -> Path:
     """The words of a plan, for targets that read them."""
-    listed = subprocess.run([ROOT / "build/asan/bin/uncork-client", "--list=json"], check=True,
+    listed = subprocess.run([ROOT / "build/guided/bin/uncork-client", "--list=json"], check=True,
                             capture_output=True, env=ENVIRONMENT).stdout
     words = json.loads(listed)
     texts = {f"{word['key']}=" for word in words["words"]}
@@ -65,7 +65,7 @@ def run_target(name: str, seconds: int) -> dict[str, Any]:
     log, seeds = BUILD / f"{name}.log", sorted((SEEDS / name).iterdir())
     found = BUILD / "found" / f"{name}-"
     if seconds:
-        status = call(program("asan", name), grown(name), SEEDS / name, *OPTIONS,
+        status = call(program("guided", name), grown(name), SEEDS / name, *OPTIONS,
                       f"-max_total_time={seconds}", f"-artifact_prefix={found}",
                       *[f"-dict={BUILD / 'words.dict'}"] * (name in ("words", "session")), log=log)
     else:
@@ -96,7 +96,7 @@ def merge(name: str) -> None:
         for seed in (SEEDS / name).iterdir():
             shutil.copy(seed, folder)
         before = {path.name for path in folder.iterdir()}
-        call(program("asan", name), "-merge=1", "-use_counters=0", "-timeout=20", folder,
+        call(program("guided", name), "-merge=1", "-use_counters=0", "-timeout=20", folder,
              grown(name), log=BUILD / f"{name}-merge.log")
         new = sorted((path for path in folder.iterdir() if path.name not in before),
                      key=lambda path: (path.stat().st_size, path.name))
@@ -158,7 +158,8 @@ def main() -> int:
         parser.error(f"no target {', '.join(sorted(set(names) - set(known)))}")
 
     (BUILD / "found").mkdir(parents=True, exist_ok=True)
-    make_dictionary()
+    if arguments.minutes:
+        make_dictionary()
     kept = arguments.json and arguments.json.exists()
     result = json.loads(arguments.json.read_text()) if kept else {"targets": {}}
     began = time.monotonic()

@@ -362,7 +362,7 @@ def has_process_with(marker: bytes) -> bool:
 
 
 def names_in(text: str) -> set[str]:
-    """Paths of all keys in lines of JSON; of other text its words without digits."""
+    """Paths of all keys in lines of JSON; of other text its words."""
     def paths(value: object, path: str) -> Iterator[str]:
         for key, part in value.items() if isinstance(value, dict) else ():
             yield f"{path}{key}"
@@ -373,7 +373,7 @@ def names_in(text: str) -> set[str]:
     try:
         return {path for line in text.splitlines() for path in paths(json.loads(line), "")}
     except ValueError:
-        return {word for word in text.split() if word.isalpha()}
+        return {word for word in text.split() if word.isalpha() and len(word) > 2}  # no units
 
 
 @contextmanager

@@ -116,8 +116,8 @@ VALUES = {word["key"]: values for word in VOCABULARY["words"]
           if word["scope"] == "cell" and word["key"] not in NOT_HERE
           and (values := values_of(word))}
 VALUES["transport"] = [name for name in VALUES["transport"] if name != "null"]
-# Of less the kernel drops segments, and waits for its timers: docs/kernel-notes.md
-VALUES["sndbuf"] = VALUES["rcvbuf"] = ["default", "16K"]
+# With less the kernel waits for its timers, for seconds: docs/kernel-notes.md
+VALUES["sndbuf"] = VALUES["rcvbuf"] = ["default", "64K"]
 USED_BY_AGREEING = {"touch": "none", "message": "64", "chunk": "64K", "transport": "tcp",
                     "write": "nodelay", "quickack": "default", "rcvbuf": "default"}
 WHOLE = {"read", "rcvbuf", "sndbuf"}  # agreeing() looks at both ends at once
