@@ -1,4 +1,6 @@
 # SPDX-License-Identifier: MIT
+cmake_minimum_required(VERSION 3.25)
+
 # Writes version.c at build time, if it changes: the revision by git describe, and the address that
 # the sources were cloned from, if it is public and has no user name in it.
 function(git result)
