@@ -31,8 +31,8 @@ CALLS = {  # by command what it is asked of a result; {} is its folder
     "report -o -": "{}", "plot": "{}", "export": "{}",
     "export -o -": "{} write=cork place=together"}
 OTHERS = ("--help", "--version", "help table", "list", "list --json", "list write", "subjects",
-          "claims list syq-header-body", "complete 'uncork ta'", "doctor", "doctor --json", "lab status", "setup",
-          "run -n write=cork place=free")
+          "claims list syq-header-body", "complete 'uncork ta'", "doctor", "doctor --json",
+          "lab status", "setup", "run -n write=cork place=free")
 STREAMS = {"closed": ">&-", "full": ">/dev/full"}
 NAME = b"r\xffs".decode(errors="surrogateescape")
 
