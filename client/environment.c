@@ -82,12 +82,26 @@ static void print_clamps(const char *end, const json_t *report)
     }
 }
 
+/* What the client has, and what each other end has if it differs. "": that end does not say it. */
+static void print_texts(const char *what, const char *const texts[END_COUNT])
+{
+    const char *own = texts[END_CLIENT];
+    bool is_said = false;
+
+    for (int end = 0; end < END_COUNT; end++)
+        is_said |= *texts[end] != '\0';
+    if (!is_said)
+        return;
+    printf("; %s %s", what, *own ? own : "unknown");
+    for (int end = 0; end < END_COUNT; end++)
+        if (*texts[end] && strcmp(own, texts[end]) != 0)
+            printf(", %s's %s", end_names[end], texts[end]);
+}
+
 void environment_print(const json_t *record, const json_t *const ends[END_COUNT])
 {
     static const char *const keys[] = {"lab", "link_rate", "link_mtu", "link_delay", "link_loss", "sysctl"};
     const json_t *options = record_first(ends[END_CLIENT], "options");
-    const char *congestion = record_text(options, "congestion");
-    const char *engine = record_text(ends[END_CLIENT], "engine");
 
     print_capture(json_object_get(ends[END_CLIENT], "capture"));
     if (record_word_is(record, "lab", "on")) {
@@ -115,16 +129,13 @@ void environment_print(const json_t *record, const json_t *const ends[END_COUNT]
             printf("%s%s on CPU ", record_between(&between), end_names[end]);
             print_cpus(ends[end]);
         }
-    printf("; engine %s", engine);
-    for (int end = 0; end < END_COUNT; end++)
-        if (ends[end] && strcmp(engine, record_text(ends[end], "engine")) != 0)
-            printf(", %s's %s", end_names[end], record_text(ends[end], "engine"));
-    if (*congestion)
-        printf("; congestion %s", congestion);
-    for (int end = 0; end < END_COUNT; end++) { /* a server may lack the right to choose one */
-        const char *other = record_text(record_first(ends[end], "options"), "congestion");
-        if (*other && strcmp(congestion, other) != 0)
-            printf(", %s's %s", end_names[end], other);
+
+    const char *engines[END_COUNT], *algorithms[END_COUNT];
+    for (int end = 0; end < END_COUNT; end++) {
+        engines[end] = record_text(ends[end], "engine");
+        algorithms[end] = record_text(record_first(ends[end], "options"), "congestion");
     }
+    print_texts("engine", engines);
+    print_texts("congestion", algorithms);
     putchar('\n');
 }

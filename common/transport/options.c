@@ -112,6 +112,8 @@ static bool read_option(int fd, int level, int name, int *value)
 #define TCP_CONGESTION MISSING
 #endif
 
+#define DEFAULT_CONGESTION "cubic"
+
 /* The value of congestion= in the plan. "system": the system's default. "default": cubic, or the
  * system's default if there is no cubic. */
 static const char *congestion_of(const struct plan *plan, enum end end)
@@ -132,11 +134,16 @@ static bool names_algorithm(const char *word)
     return strcmp(word, "system") != 0 && strcmp(word, "default") != 0;
 }
 
+/* 0, or -1 and errno. */
+static int write_congestion(int fd, const char *name)
+{
+    return setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name));
+}
+
 bool transport_forbids_cubic(void)
 {
     int fd = sockets_make(AF_INET, SOCK_STREAM, 0, true);
-    bool is_forbidden = fd >= 0 && TCP_CONGESTION != MISSING &&
-                        setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, "cubic", 5) != 0 && errno == EPERM;
+    bool is_forbidden = fd >= 0 && write_congestion(fd, DEFAULT_CONGESTION) < 0 && errno == EPERM;
     if (fd >= 0)
         close(fd);
     return is_forbidden;
@@ -146,13 +153,13 @@ bool transport_forbids_cubic(void)
  * `default` gave. */
 static int choose_congestion(struct calls *calls, const char *word, struct problem *problem)
 {
-    const char *name = names_algorithm(word) ? word : "cubic";
+    const char *name = names_algorithm(word) ? word : DEFAULT_CONGESTION;
     char now[CONGESTION_NAME_MAX];
     bool is_set = false, is_permitted = true;
 
     if (TCP_CONGESTION != MISSING && strcmp(word, "system") != 0) {
         calls->counts.made[CALL_OPTION]++;
-        is_set = setsockopt(calls->fd, IPPROTO_TCP, TCP_CONGESTION, name, (socklen_t)strlen(name)) == 0;
+        is_set = write_congestion(calls->fd, name) == 0;
         is_permitted = is_set || errno != EPERM;
     }
     if (!problem || !names_algorithm(word) ||

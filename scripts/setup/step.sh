@@ -36,7 +36,8 @@ tree_test() {
 # Loopback tests of what the sandbox and the optimiser hardly change: usually AddressSanitizer alone
 # runs them, and with --all the release build too.
 # shellcheck disable=SC2034  # used by steps
-ASAN_ALONE='loopback-(connect|control|failures|handoff|http|override_servers|peers|psk|subjects|text_protocols|tls_failures|trust)$'
+ASAN_ALONE="loopback-(connect|control|failures|handoff|http|override_servers|peers|psk|subjects|\
+text_protocols|tls_failures|trust)$"
 
 # suite_test NAME FOLDER [OPTION...]: runs pytest on FOLDER.
 suite_test() {

@@ -40,10 +40,11 @@ def call(*command: object, log: Path | None = None, **more: str) -> int:
                               stdin=subprocess.DEVNULL, env=ENVIRONMENT | more).returncode
 
 
-def make_dictionary() -> Path:
+def make_dictionary(tree: str) -> Path:
     """The words of a plan, for targets that read them."""
-    listed = subprocess.run([ROOT / "build/guided/bin/uncork-client", "--list=json"], check=True,
-                            capture_output=True, env=ENVIRONMENT).stdout
+    client = ROOT / "build" / tree / "bin/uncork-client"
+    listed = subprocess.run([client, "--list=json"], check=True, capture_output=True,
+                            env=ENVIRONMENT).stdout
     words = json.loads(listed)
     texts = {f"{word['key']}=" for word in words["words"]}
     texts |= {f"{key}={one['name']}" for key, all_ in words["variants"].items() for one in all_}
@@ -60,16 +61,16 @@ def grown(name: str) -> Path:
 
 # ---- running ----
 
-def run_target(name: str, seconds: int) -> dict[str, Any]:
+def run_target(tree: str, name: str, seconds: int) -> dict[str, Any]:
     """One target: its seeds, or this many seconds. Prints a line, and the log of a failure."""
     log, seeds = BUILD / f"{name}.log", sorted((SEEDS / name).iterdir())
     found = BUILD / "found" / f"{name}-"
     if seconds:
-        status = call(program("guided", name), grown(name), SEEDS / name, *OPTIONS,
+        status = call(program(tree, name), grown(name), SEEDS / name, *OPTIONS,
                       f"-max_total_time={seconds}", f"-artifact_prefix={found}",
                       *[f"-dict={BUILD / 'words.dict'}"] * (name in ("words", "session")), log=log)
     else:
-        status = call(program("asan", name), *seeds, *OPTIONS, f"-artifact_prefix={found}", log=log)
+        status = call(program(tree, name), *seeds, *OPTIONS, f"-artifact_prefix={found}", log=log)
     text = log.read_text(errors="replace")
     done = re.search(r"stat::number_of_executed_units: *(\d+)", text)
     executions = int(done[1]) if done and seconds else len(seeds)
@@ -79,24 +80,24 @@ def run_target(name: str, seconds: int) -> dict[str, Any]:
     return {"executions": executions, "seeds": len(seeds), "failed": bool(status)}
 
 
-def run_all(names: list[str], minutes: float) -> dict[str, dict[str, Any]]:
+def run_all(tree: str, names: list[str], minutes: float) -> dict[str, dict[str, Any]]:
     at_once = os.cpu_count() or 1
     seconds = max(1, int(minutes * 60 * at_once / len(names))) if minutes else 0
     with ThreadPoolExecutor(at_once) as pool:
-        done = pool.map(lambda name: run_target(name, seconds), names)
+        done = pool.map(lambda name: run_target(tree, name, seconds), names)
         return dict(zip(names, done, strict=True))
 
 
 # ---- merging ----
 
-def merge(name: str) -> None:
+def merge(tree: str, name: str) -> None:
     """Adds the smallest inputs that reach more than the seeds. The seeds keep their names."""
     with tempfile.TemporaryDirectory(dir=BUILD) as scratch:
         folder = Path(scratch)
         for seed in (SEEDS / name).iterdir():
             shutil.copy(seed, folder)
         before = {path.name for path in folder.iterdir()}
-        call(program("guided", name), "-merge=1", "-use_counters=0", "-timeout=20", folder,
+        call(program(tree, name), "-merge=1", "-use_counters=0", "-timeout=20", folder,
              grown(name), log=BUILD / f"{name}-merge.log")
         new = sorted((path for path in folder.iterdir() if path.name not in before),
                      key=lambda path: (path.stat().st_size, path.name))
@@ -144,6 +145,7 @@ def main() -> int:
     known = sorted(path.stem[5:] for path in (ROOT / "tests/fuzz").glob("fuzz_*.c"))
     parser = argparse.ArgumentParser(prog="tests/fuzz/run", description=__doc__)
     parser.add_argument("targets", nargs="*", metavar="TARGET", help=", ".join(known))
+    parser.add_argument("--tree", default="asan", help="the targets of build/TREE")
     parser.add_argument("--minutes", type=float, default=0, metavar="N",
                         help="fuzz for so long, all targets together (default: seeds only)")
     parser.add_argument("--merge", action="store_true",
@@ -159,16 +161,16 @@ def main() -> int:
 
     (BUILD / "found").mkdir(parents=True, exist_ok=True)
     if arguments.minutes:
-        make_dictionary()
+        make_dictionary(arguments.tree)
     kept = arguments.json and arguments.json.exists()
     result = json.loads(arguments.json.read_text()) if kept else {"targets": {}}
     began = time.monotonic()
-    targets = run_all(names, arguments.minutes)
+    targets = run_all(arguments.tree, names, arguments.minutes)
     result["targets"] |= targets
     result["minutes"] = round((time.monotonic() - began) / 60, 1) if arguments.minutes else 0
     if arguments.merge:
         with ThreadPoolExecutor(os.cpu_count()) as pool:
-            list(pool.map(merge, names))
+            list(pool.map(lambda name: merge(arguments.tree, name), names))
     if arguments.coverage:
         result["coverage"] = coverage(names)
     if arguments.json:

@@ -229,6 +229,13 @@ def server_started(listen: str = "127.0.0.1:0", *flags: str,
             process.wait()
 
 
+def log_of(server: Server) -> str:
+    """What a server has logged when it was told to end, without what only this machine is told."""
+    server.process.terminate()
+    lines = server.process.communicate(timeout=20)[1].splitlines(keepends=True)
+    return "".join(line for line in lines if "is not cubic here" not in line)
+
+
 def cpu_seconds(pid: int) -> float:
     """What a process has used so far."""
     fields = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()

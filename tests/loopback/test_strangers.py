@@ -14,7 +14,15 @@ from pathlib import Path
 import pytest
 
 from control import Channel, connect, plan_send
-from programs import SANITIZED, Server, client_json, client_run, client_start, server_started
+from programs import (
+    SANITIZED,
+    Server,
+    client_json,
+    client_run,
+    client_start,
+    log_of,
+    server_started,
+)
 
 VERSION = client_json("--list=json")[0]["uncork"]
 ONE = ["message=4", "reply=2", "messages=1", "warmup=0s", "place=free"]
@@ -45,12 +53,6 @@ def strangers(address: str, count: int, says: bytes = b"") -> Iterator[list[sock
         yield sockets
 
 
-def error_of(server: Server) -> str:
-    """What a server wrote to standard error until it was told to end."""
-    server.process.terminate()
-    return server.process.communicate(timeout=10)[1]
-
-
 @pytest.mark.parametrize("says", SPEAKS)
 @pytest.mark.parametrize("keyed", KEYED)
 def test_strangers_keep_no_client_out(keyed: bool, says: str, tmp_path: Path) -> None:
@@ -72,7 +74,7 @@ def test_strangers_keep_no_client_out(keyed: bool, says: str, tmp_path: Path) ->
                 break
             time.sleep(0.1)
         assert SANITIZED or grown < 10 * MIB
-        error = error_of(server)
+        error = log_of(server)
         assert says != "nothing" or re.search(
             r"rejected a client at 127.0.0.1:\d+ \(to make room: strangers of its host "
             r"\(--max-strangers-per-source\) are at most 64\)", error)
@@ -122,7 +124,7 @@ def test_a_silent_stranger_is_closed_after_3_s() -> None:
         began = time.monotonic()
         stranger.settimeout(30)
         assert stranger.recv(1) == b"" and time.monotonic() - began > 2.5
-        assert "it sent no valid message within 3 s" in error_of(server)
+        assert "it sent no valid message within 3 s" in log_of(server)
 
 
 def test_a_client_beyond_the_last_session_is_told_so_and_the_next_is_served() -> None:
@@ -166,7 +168,7 @@ def test_a_served_client_is_answered_beside_strangers(protocol: str) -> None:
                 client.settimeout(10)
                 client.sendall(ASKS[protocol])
                 assert client.recv(1)
-        assert "(--max-strangers-per-source) are at most 8" in error_of(server)
+        assert "(--max-strangers-per-source) are at most 8" in log_of(server)
 
 
 def test_a_client_that_was_answered_is_no_stranger() -> None:
@@ -191,7 +193,7 @@ def test_clients_without_a_whole_request_leave_their_places_to_others(protocol: 
                 client.settimeout(10)
                 client.sendall(ask)
                 assert client.recv(1)
-        assert "to make room: all places are taken" in error_of(server)
+        assert "to make room: all places are taken" in log_of(server)
 
 
 def test_clients_that_ask_for_facts_leave_their_places_to_others() -> None:
@@ -214,7 +216,7 @@ def test_strangers_of_many_hosts_have_a_limit_too_and_are_counted() -> None:
                                                          source_address=(f"127.0.0.{last}", 0)))
         (record,) = client_json("--json", f"server={server.address}", *ONE)
         assert record["status"] == "ok" and record["server"]["turned_away"] >= 32
-        assert "strangers (--max-strangers) are at most 8" in error_of(server)
+        assert "strangers (--max-strangers) are at most 8" in log_of(server)
 
 
 @pytest.mark.parametrize("flags", ["", "--proxy", "--serve http", "--serve nbd"])
@@ -236,4 +238,4 @@ def test_the_last_client_that_may_connect_is_served_and_the_next_is_closed(mode:
                 three.settimeout(10)
                 three.sendall(ask)
                 assert three.recv(1) == b""
-        assert "--max-clients" in error_of(server)
+        assert "--max-clients" in log_of(server)

@@ -6,10 +6,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pytest
-from _pytest.mark import ParameterSet
 
 from claimed import COMMANDS
 from simulated import (
@@ -44,7 +44,7 @@ def share_check(outcomes: list[bool], share: float) -> None:
     assert np.mean(outcomes) == pytest.approx(share, abs=error)
 
 
-def some(noises: Sequence[Draw], *usual: Draw) -> list[ParameterSet]:
+def some(noises: Sequence[Draw], *usual: Draw) -> list[Any]:
     """A parameter for each noise, by its name; of a long test, if it is not among the usual."""
     return [pytest.param(noise, id=noise.__name__,
                          marks=() if noise in usual else pytest.mark.long) for noise in noises]

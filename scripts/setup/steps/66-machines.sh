@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
 # shellcheck shell=bash
-# does: long tests of the Python package and of bench/: machines whose links are cut, fleets, more simulations
+# does: long tests of the Python package and of bench/: other machines, fleets, simulations
 # long: yes
 
 # shellcheck source=scripts/setup/sshd.sh
